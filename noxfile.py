@@ -456,6 +456,7 @@ def tools_can_fail(session):
     python = need_libclang(session)
     stages.quietly(session, "check_repo_test", python, "-B", "tests/lint/check_repo_test.py")
     stages.count(session, passed=1)
+    stages.checks(session, sys.executable, "-B", "bench/budget.py", "selftest")
     need_go(session)
     variables = install_both_kinds(session)
     stages.build(session, "debian")
@@ -551,6 +552,16 @@ def demo(session):
     python = stages.environment(session, "venv", "tests/interop/requirements.txt")
     command = (str(python), "-B", "examples/demo/demo.py", *session.posargs)
     session.run(*command, external=True, env=released_library(session))
+
+
+@stage
+def budget(session):
+    """Instructions of the core and of the C++ binding against bench/budget.json."""
+    stages.need(session, "valgrind")
+    options = ("-DDLBRIDGE_BUILD_BENCH=ON", "-DDLBRIDGE_BUILD_EXAMPLES=OFF")
+    targets = ("core_instructions",)
+    binary = stages.build(session, "release", *options, folder="budget", targets=targets)
+    stages.checks(session, sys.executable, "-B", "bench/budget.py", "check", binary)
 
 
 @stage

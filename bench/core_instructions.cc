@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs each operation many times under callgrind, which writes a dump for each, named
-// operation/ndim/strides/extent. instructions.py reads the dumps.
+// operation/ndim/strides/extent. instructions.py and budget.py read the dumps.
 #include <valgrind/callgrind.h>
 
+#include <cstring>
 #include <string>
 
+#include "more_operations.h"
 #include "operations.h"
 
 namespace {
@@ -15,6 +17,7 @@ using dlbridge_bench::Strides;
 
 constexpr int kWarmUp = 16;  // binds symbols and fills the allocator's cache
 constexpr int kTimes = 1000;
+constexpr int kBatches = 20;  // of operations on 64 tensors
 
 template <typename Operation>
 void Count(const std::string& name, const Shape& shape) {
@@ -23,7 +26,8 @@ void Count(const std::string& name, const Shape& shape) {
     operation();
   }
   CALLGRIND_ZERO_STATS;
-  for (int i = 0; i < kTimes; ++i) {
+  const int times = name.find("_64") != std::string::npos ? kBatches : kTimes;
+  for (int i = 0; i < times; ++i) {
     operation();
     dlbridge_bench::Keep(&operation);
   }
@@ -53,12 +57,32 @@ struct CountAll {
   }
 };
 
+// For the budget: compact strides at three ndim.
+struct CountForBudget {
+  template <typename Class>
+  void Operation(const char* name) {
+    for (const int32_t ndim : {1, 4, 8}) {
+      CountAll::Case<Class>(name, {ndim, Strides::kGiven, 2});
+    }
+  }
+  template <typename Class>
+  void Single(const char* name) {
+    Count<Class>(name, Shape());
+  }
+};
+
 }  // namespace
 
-int main() {
+int main(int count, char** words) {
   Count<dlbridge_bench::Nothing>("nothing", Shape());
   Count<dlbridge_bench::MallocFree>("malloc_free", Shape());
-  CountAll visitor;
-  dlbridge_bench::VisitOperations(visitor);
+  if (count > 1 && std::strcmp(words[1], "--budget") == 0) {
+    CountForBudget visitor;
+    dlbridge_bench::VisitOperations(visitor);
+    dlbridge_bench::VisitMoreOperations(visitor);
+  } else {
+    CountAll visitor;
+    dlbridge_bench::VisitOperations(visitor);
+  }
   return 0;
 }

@@ -7,6 +7,7 @@ depend on the load of the machine.
 """
 
 import argparse
+import os
 import pathlib
 import re
 import subprocess
@@ -15,27 +16,42 @@ import tempfile
 
 from targets import table
 
-TIMES = 1000  # as in core_instructions.cc
+TIMES, BATCHES, BATCH = 1000, 20, 64  # as in core_instructions.cc and operations.h
 SMALL = 2  # extent of the tensors that the table is about
 NDIMS = (1, 2, 4, 8, 16, 32)
 OPERATION = re.compile(r"^desc: Trigger: Client Request: (\S+)$", re.MULTILINE)
 TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 
 
-def count(binary):
+# Without these, the C library chooses its functions by the processor, and counts differ.
+ANY_PROCESSOR = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-ERMS,-FSRM,-BMI2"}
+
+
+def times(name):
+    """How often the program runs an operation before it writes a dump."""
+    return BATCHES * BATCH if "_64" in name else TIMES
+
+
+def count(binary, *options):
     """Instructions per operation by name, without those of the loop."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "callgrind"
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", binary]
-        done = subprocess.run(command, capture_output=True, text=True)
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", binary, *options]
+        environment = {**os.environ, **ANY_PROCESSOR}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
         dumps = [dump.read_text() for dump in pathlib.Path(folder).iterdir()]
     found = {}
     for dump in dumps:
         if name := OPERATION.search(dump):
-            found[name.group(1)] = int(TOTAL.search(dump).group(1)) / TIMES
-    return {name: ir - found["nothing"] for name, ir in found.items()}
+            found[name.group(1)] = int(TOTAL.search(dump).group(1))
+    # A batch runs the loop once for 64 tensors.
+    loop = found["nothing"] / TIMES
+    return {
+        name: ir / times(name) - loop / (BATCH if "_64" in name else 1)
+        for name, ir in found.items()
+    }
 
 
 def by_key(counts):

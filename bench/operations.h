@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -199,6 +200,101 @@ class Share {
   DLBridgeError error_;
 };
 
+// As a host takes a tensor in, of a kind that it knows or does not know.
+template <DLBridgeKind kKind>
+class Import {
+ public:
+  explicit Import(const Shape& shape) : source_(shape) {}
+  void operator()() {
+    DLManagedTensorVersioned* out = nullptr;
+    void* given = source_.legacy();
+    if (kKind == DLBRIDGE_KIND_VERSIONED) {
+      given = source_.versioned();
+    }
+    Require(dlbridge_import(given, kKind, nullptr, &out, &error_) == DLBRIDGE_OK, "import");
+    out->deleter(out);
+  }
+
+ private:
+  Source source_;
+  DLBridgeError error_;
+};
+
+// From legacy to a consumer of DLPack 1.3.
+class Export {
+ public:
+  explicit Export(const Shape& shape) : source_(shape) {}
+  void operator()() {
+    void* out = nullptr;
+    DLBridgeKind kind = DLBRIDGE_KIND_UNKNOWN;
+    const DLBridgeStatus status = dlbridge_export(source_.legacy(), DLBRIDGE_KIND_LEGACY, {1, 3},
+                                                  nullptr, &out, &kind, &error_);
+    Require(status == DLBRIDGE_OK, "export");
+    auto* versioned = static_cast<DLManagedTensorVersioned*>(out);
+    versioned->deleter(versioned);
+  }
+
+ private:
+  Source source_;
+  DLBridgeError error_;
+};
+
+constexpr size_t kBatch = 64;
+
+// 64 tensors in one call; reports divide by 64. With kLoop 64 calls of dlbridge_upgrade.
+template <bool kLoop>
+class UpgradeMany {
+ public:
+  explicit UpgradeMany(const Shape& shape) {
+    for (size_t i = 0; i < kBatch; ++i) {
+      sources_.push_back(std::make_unique<Source>(shape));
+      given_[i] = sources_.back()->legacy();
+    }
+  }
+  void operator()() {
+    for (size_t i = 0; kLoop && i < kBatch; ++i) {
+      const DLBridgeStatus status = dlbridge_upgrade(given_[i], nullptr, &outs_[i], &error_);
+      Require(status == DLBRIDGE_OK, "upgrade");
+    }
+    if (!kLoop) {
+      Require(
+          dlbridge_upgrade_many(given_, kBatch, nullptr, outs_, nullptr, &error_) == DLBRIDGE_OK,
+          "upgrade_many");
+    }
+    for (DLManagedTensorVersioned* out : outs_) {
+      out->deleter(out);
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<Source>> sources_;
+  DLManagedTensor* given_[kBatch];
+  DLManagedTensorVersioned* outs_[kBatch];
+  DLBridgeError error_;
+};
+
+// An extent of the first axis is negative.
+template <bool kReported>
+class Refuse {
+ public:
+  explicit Refuse(const Shape& shape) : source_(shape), extents_(source_.tensor().ndim, 2) {
+    extents_[0] = -3;
+    tensor_ = source_.tensor();
+    tensor_.shape = extents_.data();
+  }
+  void operator()() {
+    DLBridgeError* error = kReported ? &error_ : nullptr;
+    Require(dlbridge_validate(&tensor_, 0, nullptr, error) == DLBRIDGE_ERROR_INVALID_TENSOR,
+            "refuse");
+  }
+
+ private:
+  Source source_;
+  std::vector<int64_t> extents_;
+  DLTensor tensor_;
+  DLBridgeError error_;
+};
+
 // Native memory, as a framework exports its own.
 template <uint32_t kOptions>
 class Wrap {
@@ -276,6 +372,14 @@ void VisitOperations(Visitor& visit) {
   visit.template Operation<UpgradeInto>("upgrade_into");
   visit.template Operation<Downgrade>("downgrade");
   visit.template Operation<Share>("share");
+  visit.template Operation<Import<DLBRIDGE_KIND_LEGACY>>("import");
+  visit.template Operation<Import<DLBRIDGE_KIND_UNKNOWN>>("import_unknown");
+  visit.template Operation<Import<DLBRIDGE_KIND_VERSIONED>>("import_versioned");
+  visit.template Operation<Export>("export");
+  visit.template Operation<UpgradeMany<false>>("upgrade_many_64");
+  visit.template Operation<UpgradeMany<true>>("upgrade_loop_64");
+  visit.template Operation<Refuse<true>>("refuse_reported");
+  visit.template Operation<Refuse<false>>("refuse");
   visit.template Operation<Wrap<DLBRIDGE_WRAP_SKIP_VALIDATION>>("wrap_vouched");
   visit.template Operation<Wrap<0>>("wrap");
 #ifdef DLBRIDGE_BENCH_TVM_FFI

@@ -16,6 +16,14 @@ ROWS = {
     "upgrade_into": "upgrade_into, validated + release",
     "downgrade": "downgrade + release",
     "share": "share + release",
+    "import": "import, legacy + release",
+    "import_unknown": "import, kind unknown + release",
+    "import_versioned": "import, versioned + release",
+    "export": "export legacy to 1.3 + release",
+    "upgrade_many_64": "upgrade_many of 64, per tensor + release",
+    "upgrade_loop_64": "64 calls of upgrade, per tensor + release",
+    "refuse_reported": "a refusal with an error struct",
+    "refuse": "a refusal without one",
     "wrap_vouched": "wrap, the caller vouches + release",
     "wrap": "wrap, validated + release",
     "tvm_import_export": "tvm-ffi: import, export, release",
@@ -23,30 +31,38 @@ ROWS = {
 }
 
 TARGETS = {
-    ("validate", 1): (0.7, 115),
-    ("validate", 4): (1.1, 180),
-    ("validate", 8): (1.6, 270),
-    ("upgrade", 1): (2.0, 325),
-    ("upgrade", 4): (2.4, 400),
-    ("upgrade", 8): (2.9, 500),
-    ("upgrade_vouched", 1): (1.75, 260),
-    ("upgrade_vouched", 4): (1.9, 290),
-    ("upgrade_vouched", 8): (2.3, 340),
-    ("upgrade_into", 1): (1.1, 165),
-    ("upgrade_into", 4): (1.4, 245),
-    ("upgrade_into", 8): (2.0, 345),
-    ("downgrade", 4): (1.6, 200),
-    ("share", 4): (1.6, 200),
+    ("validate", 1): (0.8, 110),
+    ("validate", 4): (1.1, 145),
+    ("validate", 8): (1.5, 183),
+    ("upgrade", 1): (2.5, 325),
+    ("upgrade", 4): (2.8, 375),
+    ("upgrade", 8): (3.3, 438),
+    ("upgrade_vouched", 4): (2.2, 285),
+    ("upgrade_into", 4): (1.9, 245),
+    ("upgrade_many_64", 4): (4.4, 575),
+    ("downgrade", 4): (2.8, 375),
+    ("share", 4): (1.9, 240),
+    ("refuse_reported", 4): (9.0, 1200),
+    ("refuse", 4): (1.5, 194),
 }
-# The target is the cost of another operation in the same run.
-LIKE = {"wrap_vouched": "upgrade_vouched"}
+# The target is the cost of another operation in the same run: (operation, factor, more instructions).
+# malloc + free of 128 bytes, the other unit, are about 130 instructions.
+LIKE = {
+    "import": ("upgrade", 1.15, 0),
+    "import_unknown": ("upgrade", 1, 90),
+    "export": ("upgrade", 1.15, 0),
+    "wrap_vouched": ("upgrade_vouched", 1, 0),
+}
+UNIT = 130
 PERMUTED_TARGETS = {("validate", 4): (1.6, 260)}
 
 
 def target(operation, ndim, strides, unit, found):
     """`unit` is 0 for the multiple and 1 for instructions; None without a target."""
     if operation in LIKE:
-        return found.get((LIKE[operation], ndim, strides))
+        other, factor, more = LIKE[operation]
+        cost = found.get((other, ndim, strides))
+        return None if cost is None else cost * factor + more / (1 if unit == 1 else UNIT)
     table = PERMUTED_TARGETS if strides == "permuted" else TARGETS
     pair = table.get((operation, ndim))
     return pair[unit] if pair else None

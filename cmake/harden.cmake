@@ -37,7 +37,8 @@ endfunction()
 # keep it.
 function(dlbridge_harden_hot_sources)
   foreach(source IN ITEMS
-          validate/rules.cc tensor/validate.cc protocol/upgrade.cc protocol/downgrade.cc)
+          validate/rules.cc tensor/validate.cc tensor/share.cc protocol/upgrade.cc
+          protocol/downgrade.cc protocol/rewrap.cc protocol/import.cc protocol/export.cc)
     set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -fstack-protector)
   endforeach()
 endfunction()

@@ -226,13 +226,25 @@ void WriteValue(char placeholder, uint64_t value, TextWriter* text) {
   }
 }
 
+// The length of the text up to the next placeholder.
+size_t PlainLength(const char* form) {
+  size_t length = 0;
+  while (form[length] != '\0' && form[length] != '%') {
+    ++length;
+  }
+  return length;
+}
+
 void Expand(const char* form, uint64_t value, TextWriter* text) {
-  for (; *form != '\0'; ++form) {
+  while (*form != '\0') {
     if (*form == '%') {
-      WriteValue(*++form, value, text);
-    } else {
-      text->Character(*form);
+      WriteValue(form[1], value, text);
+      form += 2;
+      continue;
     }
+    const size_t plain = PlainLength(form);
+    text->Append(form, plain);
+    form += plain;
   }
 }
 

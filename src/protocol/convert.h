@@ -153,14 +153,18 @@ DLBridgeStatus PrepareUpgrade(DLManagedTensor* source, const Options& options, W
                               Prepared* out, DLBridgeError* error);
 DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options, Wants wants,
                        DLManagedTensorVersioned** out, DLBridgeError* error);
-// Upgrade with the default options, for a source that dlbridge did not create.
-DLBridgeStatus UpgradeForeign(DLManagedTensor* source, DLManagedTensorVersioned** out,
-                              DLBridgeError* error);
+// Upgrade with the default options, for a source that dlbridge did not create. `options` is not
+// read; it is there so that an entry point can jump here without moving its arguments.
+DLBridgeStatus UpgradeForeign(DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                              DLManagedTensorVersioned** out, DLBridgeError* error);
 DLBridgeStatus Downgrade(DLManagedTensorVersioned* source, const Options& options,
                          DLManagedTensor** out, DLBridgeError* error);
 // Versioned to versioned: returns the source if the consumer can read it, else a new node.
 DLBridgeStatus Rewrap(DLManagedTensorVersioned* source, const Options& options, Wants wants,
                       DLManagedTensorVersioned** out, DLBridgeError* error);
+// Rewrap with the default options to a dlbridge-owned tensor.
+DLBridgeStatus RewrapByDefault(DLManagedTensorVersioned* source, DLManagedTensorVersioned** out,
+                               DLBridgeError* error);
 // Legacy to legacy, likewise.
 DLBridgeStatus PassLegacy(DLManagedTensor* source, const Options& options, DLManagedTensor** out,
                           DLBridgeError* error);

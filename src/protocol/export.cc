@@ -2,6 +2,7 @@
 // Converts any managed tensor for a consumer of a given DLPack version.
 #include "describe/boundary.h"
 #include "protocol/convert.h"
+#include "protocol/identify.h"
 
 namespace dlbridge {
 namespace {
@@ -57,6 +58,21 @@ DLBridgeStatus ToLegacy(void* tensor, DLBridgeKind kind, const Options& options,
   return DLBRIDGE_OK;
 }
 
+DLBRIDGE_NOINLINE DLBridgeStatus ExportGenerally(void* tensor, DLBridgeKind kind,
+                                                 DLPackVersion target,
+                                                 const DLBridgeConvertOptions* options, void** out,
+                                                 DLBridgeKind* out_kind, DLBridgeError* error) {
+  Options storage;
+  DLBRIDGE_TRY(ReadExportOptions(options, target, &storage, error));
+  DLBridgeKind decided = kind;
+  DLBRIDGE_TRY(DecideKind(tensor, kind, &decided, error));
+  const bool versioned = target.major == kMajor;
+  DLBRIDGE_TRY(versioned ? ToVersioned(tensor, decided, storage, out, error)
+                         : ToLegacy(tensor, decided, storage, out, error));
+  *out_kind = versioned ? DLBRIDGE_KIND_VERSIONED : DLBRIDGE_KIND_LEGACY;
+  return DLBRIDGE_OK;
+}
+
 }  // namespace
 }  // namespace dlbridge
 
@@ -69,15 +85,18 @@ DLBridgeStatus dlbridge_export(void* tensor, DLBridgeKind kind, DLPackVersion ta
   DLBRIDGE_REQUIRE(out);
   DLBRIDGE_REQUIRE(out_kind);
   DLBRIDGE_TRY(dlbridge::CheckTarget(target, error));
-  dlbridge::Options storage;
-  DLBRIDGE_TRY(dlbridge::ReadExportOptions(options, target, &storage, error));
-  DLBridgeKind decided = kind;
-  DLBRIDGE_TRY(dlbridge::DecideKind(tensor, kind, &decided, error));
-  const bool versioned = target.major == dlbridge::kMajor;
-  DLBRIDGE_TRY(versioned ? dlbridge::ToVersioned(tensor, decided, storage, out, error)
-                         : dlbridge::ToLegacy(tensor, decided, storage, out, error));
-  *out_kind = versioned ? DLBRIDGE_KIND_VERSIONED : DLBRIDGE_KIND_LEGACY;
-  return DLBRIDGE_OK;
+  // Fast path: a new legacy tensor for a consumer of the default version.
+  if (options == nullptr && target.major == dlbridge::kMajor &&
+      dlbridge::SharedVersion(target) == dlbridge::kDefaultVersion &&
+      dlbridge::IsForeignLegacy(tensor, kind)) {
+    DLManagedTensorVersioned* result = nullptr;
+    DLBRIDGE_TRY(
+        dlbridge::UpgradeForeign(static_cast<DLManagedTensor*>(tensor), nullptr, &result, error));
+    *out = result;
+    *out_kind = DLBRIDGE_KIND_VERSIONED;
+    return DLBRIDGE_OK;
+  }
+  return dlbridge::ExportGenerally(tensor, kind, target, options, out, out_kind, error);
 }
 
 }  // extern "C"

@@ -10,6 +10,7 @@
 #include "describe/boundary.h"
 #include "describe/version.h"
 #include "protocol/convert.h"
+#include "protocol/identify.h"
 #include "tensor/node.h"
 
 namespace dlbridge {
@@ -18,8 +19,6 @@ namespace {
 constexpr size_t kReadable = sizeof(DLManagedTensor);
 static_assert(kReadable <= sizeof(DLManagedTensorVersioned), "legacy is the smaller struct");
 
-// Versions above this are not expected. The lower half of a pointer is hardly ever that small.
-constexpr uint32_t kMaxPlausibleVersion = 255;
 // Code and arrays are never mapped in the first page.
 constexpr uint64_t kFirstPage = 4096;
 // The end of the user address space on x86-64 and 64-bit Arm, unless a program asks for five levels
@@ -78,14 +77,6 @@ bool CanBeLegacy(const Bytes& bytes) {
          CanBeDeleter(bytes.At<uint64_t>(offsetof(DLManagedTensor, deleter)));
 }
 
-// True if the first eight bytes can be a version. A versioned tensor never has major 0, and a data
-// pointer hardly ever has two halves that small.
-bool CanBeVersion(const Bytes& bytes) {
-  const auto version = bytes.At<DLPackVersion>(offsetof(DLManagedTensorVersioned, version));
-  return version.major != 0 && version.major <= kMaxPlausibleVersion &&
-         version.minor <= kMaxPlausibleVersion;
-}
-
 // True if the bytes that are the device of a legacy tensor, or the context of a versioned one, are
 // a plausible device. No pointer is that small.
 bool LooksLikeDevice(const Bytes& bytes) {
@@ -123,7 +114,7 @@ bool IsOwned(const Bytes& bytes, const void* tensor, size_t context, size_t dele
 }
 
 DLBridgeKind IdentifyForeign(const Bytes& bytes) {
-  if (!CanBeVersion(bytes)) {
+  if (!CanBeVersion(bytes.At<DLPackVersion>(offsetof(DLManagedTensorVersioned, version)))) {
     return DLBRIDGE_KIND_LEGACY;
   }
   const bool legacy = CanBeLegacy(bytes);

@@ -2,6 +2,7 @@
 // Converts any managed tensor to a dlbridge-owned versioned tensor.
 #include "describe/boundary.h"
 #include "protocol/convert.h"
+#include "protocol/identify.h"
 
 namespace dlbridge {
 namespace {
@@ -17,6 +18,17 @@ DLBridgeStatus Import(void* tensor, DLBridgeKind kind, const Options& options,
   return Rewrap(static_cast<DLManagedTensorVersioned*>(tensor), options, Wants::kOwned, out, error);
 }
 
+// The same for options of the caller, or for a tensor that is not recognised at once.
+DLBRIDGE_NOINLINE DLBridgeStatus ImportGenerally(void* tensor, DLBridgeKind kind,
+                                                 const DLBridgeConvertOptions* options,
+                                                 DLManagedTensorVersioned** out,
+                                                 DLBridgeError* error) {
+  Options storage;
+  const Options* resolved = nullptr;
+  DLBRIDGE_TRY(ResolveOptions(options, Target::kVersioned, &storage, &resolved, error));
+  return Import(tensor, kind, *resolved, out, error);
+}
+
 }  // namespace
 }  // namespace dlbridge
 
@@ -27,11 +39,15 @@ DLBridgeStatus dlbridge_import(void* tensor, DLBridgeKind kind,
                                DLManagedTensorVersioned** out, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(tensor);
   DLBRIDGE_REQUIRE(out);
-  dlbridge::Options storage;
-  const dlbridge::Options* resolved = nullptr;
-  DLBRIDGE_TRY(
-      dlbridge::ResolveOptions(options, dlbridge::Target::kVersioned, &storage, &resolved, error));
-  return dlbridge::Import(tensor, kind, *resolved, out, error);
+  if (DLBRIDGE_LIKELY(options == nullptr)) {
+    if (dlbridge::IsForeignLegacy(tensor, kind)) {
+      return dlbridge::UpgradeForeign(static_cast<DLManagedTensor*>(tensor), nullptr, out, error);
+    }
+    if (kind == DLBRIDGE_KIND_VERSIONED) {
+      return dlbridge::RewrapByDefault(static_cast<DLManagedTensorVersioned*>(tensor), out, error);
+    }
+  }
+  return dlbridge::ImportGenerally(tensor, kind, options, out, error);
 }
 
 }  // extern "C"

@@ -4,6 +4,7 @@
 #include "describe/boundary.h"
 #include "describe/required.h"
 #include "protocol/convert.h"
+#include "protocol/plain.h"
 
 namespace dlbridge {
 namespace {
@@ -92,7 +93,60 @@ DLBridgeStatus CheckLegacySource(const Subject& subject, const Options& options,
   return CheckLegacyCodes(subject, options, error);
 }
 
+DLBRIDGE_NOINLINE DLBridgeStatus RewrapGenerally(DLManagedTensorVersioned* source,
+                                                 DLManagedTensorVersioned** out,
+                                                 DLBridgeError* error) {
+  return Rewrap(source, kDefaultOptions, Wants::kOwned, out, error);
+}
+
+// Reports that there is no memory, unless the source breaks a rule that is checked before.
+DLBRIDGE_COLD DLBridgeStatus RejectForMemory(const DLManagedTensorVersioned& source,
+                                             DLPackVersion label, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckSource(VersionedSubject(source, label), kDefaultOptions, error));
+  return RejectMemory(error);
+}
+
+DLBRIDGE_INLINE DLBridgeStatus FillFromVersioned(DLManagedTensorVersioned* source, const Head& head,
+                                                 uint64_t flags, DLPackVersion label, Node* node,
+                                                 DLBridgeError* error) {
+  constexpr DLPackVersion kLabel = ToDLPack(kDefaultVersion);
+  InitRoot(node, head.ndim, {flags, kLabel.minor, SourceKind::kVersioned, false, false}, source);
+  node->versioned.version.major = kLabel.major;
+  node->versioned.version.minor = kLabel.minor;
+  node->versioned.manager_ctx = node;
+  node->versioned.deleter = DeleteVersioned;
+  node->versioned.flags = flags;
+  const bool needs_strides = VersionOfMinor(label.minor) >= kStridesSince;
+  return FillPlain<DLManagedTensorVersioned, true>(source->dl_tensor, head, needs_strides, node,
+                                                   error);
+}
+
 }  // namespace
+
+DLBridgeStatus RewrapByDefault(DLManagedTensorVersioned* source, DLManagedTensorVersioned** out,
+                               DLBridgeError* error) {
+  const DLPackVersion label = LoadVersion(source->version);
+  DLBRIDGE_TRY(CheckMajor(label, error));
+  if (DLBRIDGE_UNLIKELY(OwnNode(source) != nullptr)) {
+    return RewrapGenerally(source, out, error);
+  }
+  const Head head = LoadHead(source->dl_tensor);
+  const uint64_t flags = Load(&source->flags);
+  if (DLBRIDGE_UNLIKELY(!(IsPlain<kDefaultVersion, true>(head)) || (flags & ~kAllFlags) != 0)) {
+    return RewrapGenerally(source, out, error);
+  }
+  Node* node = AllocatePlain(head);
+  if (DLBRIDGE_UNLIKELY(node == nullptr)) {
+    return RejectForMemory(*source, label, error);
+  }
+  const DLBridgeStatus status = FillFromVersioned(source, head, flags, label, node, error);
+  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
+    DiscardNode(node);
+    return status == kUndecided ? RewrapGenerally(source, out, error) : status;
+  }
+  *out = &node->versioned;
+  return DLBRIDGE_OK;
+}
 
 DLBridgeStatus Rewrap(DLManagedTensorVersioned* source, const Options& options, Wants wants,
                       DLManagedTensorVersioned** out, DLBridgeError* error) {

@@ -349,6 +349,7 @@ struct Batch {
   size_t count;
   Prepared* prepared;
   PointerSet seen;
+  bool by_default;  // no options were given
 };
 
 DLBRIDGE_COLD DLBridgeStatus RejectNullAt(size_t index, DLBridgeError* error) {
@@ -357,6 +358,18 @@ DLBRIDGE_COLD DLBridgeStatus RejectNullAt(size_t index, DLBridgeError* error) {
       .String("must not contain NULL, found NULL at index ")
       .Unsigned(index);
   return RejectArgument(error, "sources", problem);
+}
+
+// Prepares a source by the default options. A root of a foreign source is complete then.
+DLBridgeStatus PrepareByDefault(DLManagedTensor* source, Prepared* out, DLBridgeError* error) {
+  DLBridgeStatus status = kUndecided;
+  if (DLBRIDGE_LIKELY(OwnNode(source) == nullptr)) {
+    *out = {nullptr, nullptr, Prepared::How::kWrap};
+    status = MakePlain<0>(source, &out->node, error);
+  }
+  return DLBRIDGE_LIKELY(status != kUndecided)
+             ? status
+             : PrepareUpgrade(source, kDefaultOptions, Wants::kAnyVersioned, out, error);
 }
 
 DLBridgeStatus PrepareOne(Batch* batch, size_t i, const Options& options, DLBridgeError* error) {
@@ -368,7 +381,9 @@ DLBridgeStatus PrepareOne(Batch* batch, size_t i, const Options& options, DLBrid
   if (DLBRIDGE_UNLIKELY(first != i)) {
     return RejectDuplicate(error, "sources", i, first);
   }
-  return PrepareUpgrade(source, options, Wants::kAnyVersioned, &batch->prepared[i], error);
+  Prepared* prepared = &batch->prepared[i];
+  return batch->by_default ? PrepareByDefault(source, prepared, error)
+                           : PrepareUpgrade(source, options, Wants::kAnyVersioned, prepared, error);
 }
 
 DLBridgeStatus PrepareMany(Batch* batch, const Options& options, size_t* failed,
@@ -384,19 +399,36 @@ DLBridgeStatus PrepareMany(Batch* batch, const Options& options, size_t* failed,
   return status;
 }
 
+DLBRIDGE_INLINE DLManagedTensorVersioned* CommitOne(const Prepared& prepared,
+                                                    DLManagedTensor* source) {
+  if (DLBRIDGE_UNLIKELY(prepared.how != Prepared::How::kWrap)) {
+    return static_cast<DLManagedTensorVersioned*>(Commit(prepared, SourceKind::kLegacy, source));
+  }
+  BecomeRoot(prepared.node, SourceKind::kLegacy, source);
+  return &prepared.node->versioned;
+}
+
+// Pins the producers of a batch, or abandons it.
+DLBridgeStatus PinMany(const Batch& batch, const Options& options, size_t* failed,
+                       DLBridgeError* error) {
+  if (DLBRIDGE_LIKELY(!options.Has(DLBRIDGE_CONVERT_PIN_PRODUCER))) {
+    return DLBRIDGE_OK;
+  }
+  const DLBridgeStatus status = ForEach(batch.count, failed, [=, &batch](size_t i) {
+    return PinProducer(SourceKind::kLegacy, batch.sources[i], error);
+  });
+  if (status != DLBRIDGE_OK) {
+    AbandonMany(batch.prepared, batch.count);
+  }
+  return status;
+}
+
 DLBridgeStatus UpgradeMany(Batch* batch, const Options& options, DLManagedTensorVersioned** outs,
                            size_t* failed, DLBridgeError* error) {
   DLBRIDGE_TRY(PrepareMany(batch, options, failed, error));
-  const DLBridgeStatus status = ForEach(batch->count, failed, [=, &options](size_t i) {
-    return PinIfAsked(options, SourceKind::kLegacy, batch->sources[i], error);
-  });
-  if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
-    AbandonMany(batch->prepared, batch->count);
-    return status;
-  }
+  DLBRIDGE_TRY(PinMany(*batch, options, failed, error));
   for (size_t i = 0; i < batch->count; ++i) {
-    outs[i] = static_cast<DLManagedTensorVersioned*>(
-        Commit(batch->prepared[i], SourceKind::kLegacy, batch->sources[i]));
+    outs[i] = CommitOne(batch->prepared[i], batch->sources[i]);
   }
   return DLBRIDGE_OK;
 }
@@ -433,9 +465,9 @@ DLBridgeStatus Upgrade(DLManagedTensor* source, const Options& options, Wants wa
   return DLBRIDGE_OK;
 }
 
-DLBridgeStatus UpgradeForeign(DLManagedTensor* source, DLManagedTensorVersioned** out,
-                              DLBridgeError* error) {
-  return UpgradePlain<0>(source, nullptr, out, error);
+DLBridgeStatus UpgradeForeign(DLManagedTensor* source, const DLBridgeConvertOptions* options,
+                              DLManagedTensorVersioned** out, DLBridgeError* error) {
+  return UpgradePlain<0>(source, options, out, error);
 }
 
 namespace {
@@ -489,7 +521,8 @@ DLBRIDGE_INLINE DLBridgeStatus UpgradeIntoChecked(DLManagedTensor* source,
 
 // Upgrades a batch. Its working memory is one allocation.
 DLBridgeStatus UpgradeBatch(DLManagedTensor* const* sources, size_t count, const Options& options,
-                            DLManagedTensorVersioned** outs, size_t* failed, DLBridgeError* error) {
+                            bool by_default, DLManagedTensorVersioned** outs, size_t* failed,
+                            DLBridgeError* error) {
   size_t bytes = 0;
   if (count > PointerSet::kMostEntries || MulOverflows(count, sizeof(Prepared), &bytes)) {
     return RejectMemory(error);
@@ -500,7 +533,7 @@ DLBridgeStatus UpgradeBatch(DLManagedTensor* const* sources, size_t count, const
     return RejectMemory(error);
   }
   Batch batch = {sources, count, reinterpret_cast<Prepared*>(memory + set_bytes),
-                 PointerSet(memory, count)};
+                 PointerSet(memory, count), by_default};
   const DLBridgeStatus status = UpgradeMany(&batch, options, outs, failed, error);
   std::free(memory);
   return status;
@@ -562,7 +595,7 @@ DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* sources, size_t cou
   if (resolved->Has(DLBRIDGE_CONVERT_COPY)) {
     return dlbridge::RejectCopyHere(error);
   }
-  return dlbridge::UpgradeBatch(sources, count, *resolved, outs, index, error);
+  return dlbridge::UpgradeBatch(sources, count, *resolved, options == nullptr, outs, index, error);
 }
 
 }  // extern "C"

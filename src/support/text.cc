@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/text.h"
 
+#include <cstring>
+
 namespace dlbridge {
 
 void TextWriter::Terminate() {
@@ -9,41 +11,49 @@ void TextWriter::Terminate() {
   }
 }
 
-TextWriter& TextWriter::Character(char character) {
-  if (length_ + 1 < size_) {
-    buffer_[length_] = character;
+TextWriter& TextWriter::Append(const char* text, size_t length) {
+  if (length_ < size_) {
+    const size_t room = size_ - 1 - length_;
+    std::memcpy(buffer_ + length_, text, length < room ? length : room);
   }
-  ++length_;
+  length_ += length;
   Terminate();
   return *this;
 }
 
-TextWriter& TextWriter::String(const char* text) {
-  for (; *text != '\0'; ++text) {
-    Character(*text);
-  }
-  return *this;
-}
+TextWriter& TextWriter::String(const char* text) { return Append(text, std::strlen(text)); }
 
-TextWriter& TextWriter::Unsigned(uint64_t value) {
-  char digits[20];
-  int count = 0;
+namespace {
+
+// Writes the decimal digits so that they end before `end`, and returns their beginning.
+char* WriteDigits(uint64_t value, char* end) {
   do {
-    digits[count++] = static_cast<char>('0' + value % 10);
+    *--end = static_cast<char>('0' + value % 10);
     value /= 10;
   } while (value != 0);
-  while (count > 0) {
-    Character(digits[--count]);
-  }
-  return *this;
+  return end;
+}
+
+constexpr size_t kMostDigits = 20;
+
+}  // namespace
+
+TextWriter& TextWriter::Unsigned(uint64_t value) {
+  char digits[kMostDigits];
+  char* end = digits + sizeof digits;
+  const char* begin = WriteDigits(value, end);
+  return Append(begin, static_cast<size_t>(end - begin));
 }
 
 TextWriter& TextWriter::Signed(int64_t value) {
-  if (value < 0) {
-    Character('-');
-    return Unsigned(0 - static_cast<uint64_t>(value));
+  if (value >= 0) {
+    return Unsigned(static_cast<uint64_t>(value));
   }
-  return Unsigned(static_cast<uint64_t>(value));
+  char digits[1 + kMostDigits];
+  char* end = digits + sizeof digits;
+  char* begin = WriteDigits(0 - static_cast<uint64_t>(value), end);
+  *--begin = '-';
+  return Append(begin, static_cast<size_t>(end - begin));
 }
 
 TextWriter& TextWriter::Hex(uint64_t value) {

@@ -14,8 +14,9 @@ class TextWriter {
   // With a `size` of 0 only the length is counted; `buffer` may be NULL then.
   TextWriter(char* buffer, size_t size) : buffer_(buffer), size_(size) { Terminate(); }
 
-  TextWriter& Character(char character);
+  TextWriter& Character(char character) { return Append(&character, 1); }
   TextWriter& String(const char* text);
+  TextWriter& Append(const char* text, size_t length);
   TextWriter& Signed(int64_t value);
   TextWriter& Unsigned(uint64_t value);
   TextWriter& Hex(uint64_t value);  // with 0x

@@ -18,6 +18,14 @@ DLBridgeStatus RejectFlags(uint64_t recorded, uint64_t found, DLBridgeError* err
 
 }  // namespace
 
+DLBridgeStatus RejectSharing(const Node* node, DLBridgeError* error) {
+  if (node == nullptr) {
+    return RejectStatus(error, DLBRIDGE_ERROR_FOREIGN_TENSOR, "tensor",
+                        "is not dlbridge-owned: call dlbridge_import first");
+  }
+  return Reject(error, {DLBRIDGE_RULE_IN_STORAGE, kNoAxis, 0, 0});
+}
+
 bool AddsReadOnly(Node* node, uint64_t flags) {
   const uint64_t changed = flags ^ Load(&node->flags);
   if (changed != (flags & kReadOnly)) {

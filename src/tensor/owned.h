@@ -64,16 +64,15 @@ DLBRIDGE_INLINE Node* HeapNode(const Managed* tensor) {
   return node != nullptr && !node->in_storage ? node : nullptr;
 }
 
+// For a tensor that is not dlbridge-owned (NULL), or is in storage.
+DLBRIDGE_COLD DLBridgeStatus RejectSharing(const Node* node, DLBridgeError* error);
+
 // Finds the node of a tensor that can have a second owner.
 DLBRIDGE_INLINE DLBridgeStatus FindSharableNode(const DLManagedTensorVersioned* tensor, Node** out,
                                                 DLBridgeError* error) {
   Node* node = OwnNode(tensor);
-  if (DLBRIDGE_UNLIKELY(node == nullptr)) {
-    return RejectStatus(error, DLBRIDGE_ERROR_FOREIGN_TENSOR, "tensor",
-                        "is not dlbridge-owned: call dlbridge_import first");
-  }
-  if (DLBRIDGE_UNLIKELY(node->in_storage)) {
-    return Reject(error, {DLBRIDGE_RULE_IN_STORAGE, kNoAxis, 0, 0});
+  if (DLBRIDGE_UNLIKELY(node == nullptr || node->in_storage)) {
+    return RejectSharing(node, error);
   }
   *out = node;
   return DLBRIDGE_OK;

@@ -16,41 +16,55 @@ DLBRIDGE_INLINE void CopyArrays(const int64_t* from, int32_t ndim, int64_t* to) 
   }
 }
 
-// True if the struct, here its copy in a new node, is still as `sibling` recorded it.
-DLBRIDGE_INLINE bool IsUnchanged(Node* sibling, const DLManagedTensorVersioned& copy) {
+// True if the struct, here its copy in a new node, is as `sibling` recorded it; the flags aside.
+DLBRIDGE_INLINE bool IsUnchanged(const DLManagedTensorVersioned& copy, Node* sibling) {
   return HasOwnArrays(sibling, copy.dl_tensor) && copy.version.major == kMajor &&
-         HasOwnFlags(sibling, copy.flags, copy.version.minor);
+         copy.version.minor == sibling->minor;
 }
 
-DLBRIDGE_NOINLINE DLBridgeStatus DiscardShare(Node* sibling, Node* node, DLBridgeError* error) {
+// Completes a node whose struct is a copy of the sibling's.
+DLBRIDGE_INLINE DLManagedTensorVersioned* JoinSibling(Node* node, Node* sibling) {
+  // If the owner has set READ_ONLY, the share is READ_ONLY, too.
+  InitShare(node, *sibling, node->versioned.flags);
+  CopyArrays(sibling->shape(), sibling->ndim, node->shape());
+  node->versioned.manager_ctx = node;
+  node->versioned.deleter = DeleteVersioned;
+  node->versioned.dl_tensor.shape = node->shape();
+  node->versioned.dl_tensor.strides = node->strides();
+  JoinRoot(node, sibling);
+  return &node->versioned;
+}
+
+// For a struct that differs from what `sibling` recorded: only READ_ONLY may have been added. It is
+// a function of its own: compilers move the code after a call of a cold function out of the hot
+// path.
+DLBRIDGE_NOINLINE DLBridgeStatus ShareChanged(Node* node, Node* sibling,
+                                              DLManagedTensorVersioned** out,
+                                              DLBridgeError* error) {
   const DLManagedTensorVersioned copy = node->versioned;
-  DiscardNode(node);
-  return RejectChanged(sibling, copy.dl_tensor, copy.flags, copy.version, error);
+  if (!IsUnchanged(copy, sibling) || !HasOwnFlags(sibling, copy.flags, copy.version.minor)) {
+    DiscardNode(node);
+    return RejectChanged(sibling, copy.dl_tensor, copy.flags, copy.version, error);
+  }
+  *out = JoinSibling(node, sibling);
+  return DLBRIDGE_OK;
 }
 
 DLBRIDGE_INLINE DLBridgeStatus Share(const DLManagedTensorVersioned* tensor,
                                      DLManagedTensorVersioned** out, DLBridgeError* error) {
   Node* sibling = nullptr;
   DLBRIDGE_TRY(FindSharableNode(tensor, &sibling, error));
-  const int32_t ndim = sibling->ndim;
-  Node* node = AllocateNode(ndim, 0);
+  Node* node = AllocateNode(sibling->ndim, 0);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RejectMemory(error);
   }
   // The copy is what is checked and used: the owner may write to the struct meanwhile.
   std::memcpy(&node->versioned, tensor, sizeof *tensor);
-  if (DLBRIDGE_UNLIKELY(!IsUnchanged(sibling, node->versioned))) {
-    return DiscardShare(sibling, node, error);
+  if (DLBRIDGE_UNLIKELY(!IsUnchanged(node->versioned, sibling) ||
+                        node->versioned.flags != Load(&sibling->flags))) {
+    return ShareChanged(node, sibling, out, error);
   }
-  // If the owner has set READ_ONLY, the share is READ_ONLY, too.
-  InitShare(node, *sibling, node->versioned.flags);
-  CopyArrays(sibling->shape(), ndim, node->shape());
-  node->versioned.manager_ctx = node;
-  node->versioned.deleter = DeleteVersioned;
-  node->versioned.dl_tensor.shape = node->shape();
-  node->versioned.dl_tensor.strides = node->strides();
-  JoinRoot(node, sibling);
-  *out = &node->versioned;
+  *out = JoinSibling(node, sibling);
   return DLBRIDGE_OK;
 }
 
