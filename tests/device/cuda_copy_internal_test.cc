@@ -337,7 +337,7 @@ TEST_F(CudaCopy, OnTheCallersStream) {
   MustCopy(job, {1, 1, 1, 0, 0, 0, 0, 0, 0});
   EXPECT_EQ(host[0], 99);
   EXPECT_EQ(Log(),
-            "cuPointerGetAttributes cuStreamGetCtx cuCtxPushCurrent_v2 "
+            "cuPointerGetAttributes cuStreamGetCtx cuCtxPushCurrent_v2 cuCtxGetDevice "
             "cuStreamIsCapturing cuCtxPopCurrent_v2 " +
                 Between("cuMemcpyDtoHAsync_v2") +
                 "cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode cuStreamSynchronize "
@@ -427,6 +427,19 @@ TEST_F(CudaCopy, MemoryThatCudaDoesNotKnow) {
   job = Job(OnHost(&host), OnDevice(reinterpret_cast<CUdeviceptr>(no_device.data())));
   EXPECT_EQ(kCudaBackend.copy_begin(&job, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_TRUE(error.Says("target")) << error.message;
+}
+
+TEST_F(CudaCopy, ATargetLabelOfAnotherDeviceIsRejected) {
+  Bytes host(kSize, 0);
+  dlbridge::CopySide target = OnDevice(to_);
+  for (const int32_t id : {1, 7}) {
+    target.device.device_id = id;
+    CopyJob job = Job(OnHost(&host), target);
+    Error error;
+    EXPECT_EQ(kCudaBackend.copy_begin(&job, &error), DLBRIDGE_ERROR_INVALID_TENSOR);
+    EXPECT_EQ(error.rule, DLBRIDGE_RULE_DEVICE_LABEL) << error.message;
+    EXPECT_TRUE(error.Says(id == 1 ? "cuda:1" : "cuda:7")) << error.message;
+  }
 }
 
 TEST_F(CudaCopy, EachCallOfTheBeginningThatFailsIsNamed) {

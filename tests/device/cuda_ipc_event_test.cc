@@ -168,7 +168,8 @@ TEST(CudaIpcEvent, TheCallsOfAnImport) {
         fake_cuda_clear_log();
         ASSERT_EQ(ImportWithStream(letter, &stream, &tensor, &error), DLBRIDGE_OK) << error.message;
         EXPECT_EQ(Log(),
-                  "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuCtxPopCurrent_v2 "
+                  "cuStreamGetCtx cuCtxPushCurrent_v2 cuCtxGetDevice cuStreamIsCapturing "
+                  "cuCtxPopCurrent_v2 "
                   "cuCtxGetCurrent cuCtxGetDevice cuCtxPushCurrent_v2 "
                   "cuThreadExchangeStreamCaptureMode cuCtxGetId cuIpcOpenMemHandle_v2 "
                   "cuMemGetAddressRange_v2 cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 "
@@ -350,13 +351,14 @@ TEST_F(CudaIpcExportEvents, TheCallsOfAnExport) {
     ASSERT_EQ(Export(tensor, NativeStream(device), &letter, &error), DLBRIDGE_OK) << error.message;
     fake_cuda_clear_log();
     ASSERT_EQ(Export(tensor, NativeStream(device), &letter, &error), DLBRIDGE_OK) << error.message;
-    EXPECT_EQ(Log(),
-              "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuCtxPopCurrent_v2 "
-              "cuPointerGetAttributes cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode "
-              "cuPointerGetAttribute cuMemGetAddressRange_v2 cuIpcGetMemHandle "
-              "cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 "
-              "cuStreamGetCtx cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode cuCtxGetId "
-              "cuStreamGetId cuEventRecord cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
+    EXPECT_EQ(
+        Log(),
+        "cuStreamGetCtx cuCtxPushCurrent_v2 cuCtxGetDevice cuStreamIsCapturing cuCtxPopCurrent_v2 "
+        "cuPointerGetAttributes cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode "
+        "cuPointerGetAttribute cuMemGetAddressRange_v2 cuIpcGetMemHandle "
+        "cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 "
+        "cuStreamGetCtx cuCtxPushCurrent_v2 cuThreadExchangeStreamCaptureMode cuCtxGetId "
+        "cuStreamGetId cuEventRecord cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
   });
 }
 
@@ -435,7 +437,9 @@ TEST_F(CudaIpcExportEvents, ACapturingStreamIsRejected) {
     Error error;
     EXPECT_EQ(Export(tensor, native, &letter, &error), DLBRIDGE_ERROR_CAPTURE);
     EXPECT_TRUE(error.Says("spec.stream is capturing")) << error.message;
-    EXPECT_EQ(Log(), "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuCtxPopCurrent_v2 ");
+    EXPECT_EQ(Log(),
+              "cuStreamGetCtx cuCtxPushCurrent_v2 cuCtxGetDevice cuStreamIsCapturing "
+              "cuCtxPopCurrent_v2 ");
     CUgraph graph = nullptr;
     EXPECT_CUDA(cuStreamEndCapture(native, &graph));
   });

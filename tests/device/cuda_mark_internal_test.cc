@@ -3,8 +3,7 @@
 // them.
 #include <vector>
 
-#include "device/cuda_fixture.h"
-#include "native/backend.h"
+#include "device/cuda_marks.h"
 #include "support/child.h"
 
 namespace dlbridge_test {
@@ -31,22 +30,6 @@ class CudaMark : public CudaTest {
       EXPECT_CUDA(cuStreamDestroy(stream_));
     }
     CudaTest::TearDown();
-  }
-
-  static StreamMark MustMark(CUstream stream) {
-    StreamMark mark = {};
-    Error error;
-    EXPECT_EQ(kCudaBackend.mark(dlbridge_stream_cuda(stream, 0), "stream", &mark, &error),
-              DLBRIDGE_OK)
-        << error.message;
-    return mark;
-  }
-
-  static bool IsOver(const StreamMark& mark) {
-    bool over = false;
-    Error error;
-    EXPECT_EQ(kCudaBackend.mark_query(mark, &over, &error), DLBRIDGE_OK) << error.message;
-    return over;
   }
 
   static void MustWait(const StreamMark& mark) {
@@ -100,7 +83,7 @@ TEST_F(CudaMark, MakesTheseCalls) {
   fake_cuda_clear_log();
   StreamMark mark = MustMark(stream_);
   EXPECT_EQ(Log(),
-            "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing "
+            "cuStreamGetCtx cuCtxPushCurrent_v2 cuCtxGetDevice cuStreamIsCapturing "
             "cuThreadExchangeStreamCaptureMode cuPointerGetAttributes cuCtxGetId "
             "cuEventCreate cuEventRecord cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
   MustWait(mark);
@@ -112,7 +95,7 @@ TEST_F(CudaMark, MakesTheseCalls) {
             std::string("cuPointerGetAttributes ") + kPush + "cuEventQuery cuCtxGetId " + kPop);
   mark = MustMark(stream_);
   EXPECT_EQ(Log(),
-            "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing "
+            "cuStreamGetCtx cuCtxPushCurrent_v2 cuCtxGetDevice cuStreamIsCapturing "
             "cuThreadExchangeStreamCaptureMode cuPointerGetAttributes cuCtxGetId "
             "cuEventRecord cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
   kCudaBackend.mark_free(mark);
@@ -276,6 +259,7 @@ TEST_F(CudaMark, EachCallOfAMarkThatFailsIsNamed) {
   } failing[] = {
       {"cuStreamGetCtx", 1, "cuStreamGetCtx"},
       {"cuCtxPushCurrent_v2", 1, "cuCtxPushCurrent"},
+      {"cuCtxGetDevice", 1, "cuCtxGetDevice"},
       {"cuStreamIsCapturing", 1, "cuStreamIsCapturing"},
       {"cuThreadExchangeStreamCaptureMode", 1, "cuThreadExchangeStreamCaptureMode"},
       {"cuCtxGetId", 1, "cuCtxGetId"},

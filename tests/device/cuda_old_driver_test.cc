@@ -17,12 +17,13 @@ TEST_F(CudaOldDriver, EachHandoffMakesAnEventAndDestroysIt) {
     fake_cuda_clear_log();
     Error error;
     EXPECT_EQ(dlbridge_stream_handoff(&from, &to, 0, &error), DLBRIDGE_OK) << error.message;
-    EXPECT_EQ(Log(),
-              "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuStreamIsCapturing "
-              "cuThreadExchangeStreamCaptureMode cuEventCreate cuThreadExchangeStreamCaptureMode "
-              "cuEventRecord cuStreamWaitEvent cuCtxPopCurrent_v2 "
-              "cuThreadExchangeStreamCaptureMode cuEventDestroy_v2 "
-              "cuThreadExchangeStreamCaptureMode ");
+    EXPECT_EQ(
+        Log(),
+        "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuCtxGetDevice cuStreamIsCapturing "
+        "cuThreadExchangeStreamCaptureMode cuEventCreate cuThreadExchangeStreamCaptureMode "
+        "cuEventRecord cuStreamWaitEvent cuCtxPopCurrent_v2 "
+        "cuThreadExchangeStreamCaptureMode cuEventDestroy_v2 "
+        "cuThreadExchangeStreamCaptureMode ");
     EXPECT_EQ(Counts().live_events, 0);
   }
   const Current current(context_);

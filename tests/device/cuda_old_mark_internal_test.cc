@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Marks with an older driver, which has no ids of contexts: events are not kept.
-#include "device/cuda_fixture.h"
-#include "native/backend.h"
+#include "device/cuda_marks.h"
 
 namespace dlbridge_test {
 namespace {
@@ -9,24 +8,7 @@ namespace {
 using dlbridge::kCudaBackend;
 using dlbridge::StreamMark;
 
-class CudaOldMark : public CudaTest {
- protected:
-  static StreamMark MustMark(CUstream stream) {
-    StreamMark mark = {};
-    Error error;
-    EXPECT_EQ(kCudaBackend.mark(dlbridge_stream_cuda(stream, 0), "stream", &mark, &error),
-              DLBRIDGE_OK)
-        << error.message;
-    return mark;
-  }
-
-  static bool IsOver(const StreamMark& mark) {
-    bool over = false;
-    Error error;
-    EXPECT_EQ(kCudaBackend.mark_query(mark, &over, &error), DLBRIDGE_OK) << error.message;
-    return over;
-  }
-};
+class CudaOldMark : public CudaTest {};
 
 TEST_F(CudaOldMark, DestroysItsEvent) {
   CUstream stream = MakeStream();

@@ -66,16 +66,17 @@ class CudaStream : public CudaTest {
 #define ASK_ID "cuThreadExchangeStreamCaptureMode cuCtxGetId cuThreadExchangeStreamCaptureMode "
 
 constexpr char kHandoff[] =
-    "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuStreamIsCapturing " ASK_ID
-    "cuEventRecord cuStreamWaitEvent cuCtxPopCurrent_v2 ";
+    "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuCtxGetDevice "
+    "cuStreamIsCapturing " ASK_ID "cuEventRecord cuStreamWaitEvent cuCtxPopCurrent_v2 ";
 
 TEST_F(CudaStream, TheFirstHandoffMakesAnEvent) {
   MustHandOff(producer_, consumer_);
-  EXPECT_EQ(Log(),
-            "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuStreamIsCapturing "
-            "cuThreadExchangeStreamCaptureMode cuCtxGetId cuEventCreate "
-            "cuThreadExchangeStreamCaptureMode cuEventRecord cuStreamWaitEvent "
-            "cuCtxPopCurrent_v2 ");
+  EXPECT_EQ(
+      Log(),
+      "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuCtxGetDevice cuStreamIsCapturing "
+      "cuThreadExchangeStreamCaptureMode cuCtxGetId cuEventCreate "
+      "cuThreadExchangeStreamCaptureMode cuEventRecord cuStreamWaitEvent "
+      "cuCtxPopCurrent_v2 ");
 }
 
 TEST_F(CudaStream, LaterOnesMakeExactlyTheCallsOfTheProtocol) {
@@ -86,6 +87,36 @@ TEST_F(CudaStream, LaterOnesMakeExactlyTheCallsOfTheProtocol) {
     EXPECT_EQ(Log(), kHandoff);
   }
   EXPECT_EQ(Counts().events_created, created);
+}
+
+TEST_F(CudaStream, AStreamThatNamesAnotherDeviceIsRejected) {
+  const DLBridgeStream consumer = dlbridge_stream_cuda(consumer_, 0);
+  const DLBridgeStream wrong = dlbridge_stream_cuda(producer_, 1);
+  const DLBridgeStream missing = dlbridge_stream_cuda(producer_, 7);
+  Error error;
+  EXPECT_EQ(dlbridge_stream_handoff(&wrong, &consumer, 0, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message, "producer names device 1, but its queue runs on device 0");
+  EXPECT_EQ(dlbridge_stream_synchronize(&wrong, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message, "stream names device 1, but its queue runs on device 0");
+  fake_cuda_clear_log();
+  EXPECT_EQ(dlbridge_stream_handoff(&missing, &consumer, 0, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("producer names device 7: expected 0 to 1")) << error.message;
+  EXPECT_EQ(dlbridge_stream_handoff(&consumer, &missing, 0, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("consumer names device 7: expected 0 to 1")) << error.message;
+  char unused = 0;
+  const DLBridgeStream streams[] = {consumer, wrong};
+  EXPECT_EQ(dlbridge_release_after(&unused, DLBRIDGE_KIND_VERSIONED, streams, 2, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(error.message, "streams[1] names device 1, but its queue runs on device 0");
+  // Labels that name no device contradict nothing.
+  for (const DLDevice label :
+       {DLDevice{kDLCUDAHost, 0}, DLDevice{static_cast<DLDeviceType>(0), 0}}) {
+    DLBridgeStream stream = wrong;
+    stream.device = label;
+    EXPECT_EQ(dlbridge_stream_handoff(&stream, &consumer, 0, &error), DLBRIDGE_OK) << error.message;
+  }
 }
 
 TEST_F(CudaStream, OneStreamNeedsNoCall) {
@@ -151,9 +182,14 @@ TEST_F(CudaStream, AProducerOfAnotherDevice) {
   EXPECT_CUDA(cuStreamCreate(&far, CU_STREAM_NON_BLOCKING));
   CUcontext popped = nullptr;
   EXPECT_CUDA(cuCtxPopCurrent(&popped));
-  MustHandOff(far, consumer_);
-  fake_cuda_clear_log();
-  MustHandOff(far, consumer_);
+  const DLBridgeStream producer = dlbridge_stream_cuda(far, 1);
+  const DLBridgeStream consumer = dlbridge_stream_cuda(consumer_, 0);
+  for (int i = 0; i < 2; ++i) {
+    fake_cuda_clear_log();
+    Error error;
+    EXPECT_EQ(dlbridge_stream_handoff(&producer, &consumer, 0, &error), DLBRIDGE_OK)
+        << error.message;
+  }
   EXPECT_EQ(Log(), kHandoff);
   EXPECT_CUDA(cuCtxDestroy(other));
 }
@@ -170,7 +206,7 @@ TEST_F(CudaStream, SpecialStreamsAreThoseOfTheCurrentContext) {
     MustHandOff(producer_, special);
     EXPECT_EQ(Log(),
               "cuStreamGetCtx cuCtxGetCurrent cuCtxGetDevice cuCtxPushCurrent_v2 "
-              "cuStreamIsCapturing cuStreamIsCapturing " ASK_ID
+              "cuStreamIsCapturing cuCtxGetDevice cuStreamIsCapturing " ASK_ID
               "cuEventRecord cuStreamWaitEvent cuCtxPopCurrent_v2 ");
   }
   MustHandOff(CU_STREAM_LEGACY, CU_STREAM_PER_THREAD);
@@ -189,7 +225,7 @@ TEST_F(CudaStream, SpecialStreamsWithoutACurrentContextUseThePrimaryOne) {
             "cuStreamGetCtx cuCtxGetCurrent cuThreadExchangeStreamCaptureMode "
             "cuDevicePrimaryCtxGetState cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 "
             "cuThreadExchangeStreamCaptureMode cuCtxPushCurrent_v2 cuStreamIsCapturing "
-            "cuCtxPushCurrent_v2 cuStreamIsCapturing " ASK_ID
+            "cuCtxPushCurrent_v2 cuCtxGetDevice cuStreamIsCapturing " ASK_ID
             "cuEventRecord cuCtxPopCurrent_v2 cuStreamWaitEvent cuCtxPopCurrent_v2 ");
   MustHandOff(CU_STREAM_LEGACY, consumer_);
   EXPECT_EQ(Counts().primary_retained, 1);
@@ -294,6 +330,7 @@ TEST_F(CudaStream, EachCallThatFailsIsNamed) {
       {"cuStreamGetCtx", 1, "cuStreamGetCtx"},
       {"cuCtxPushCurrent_v2", 1, "cuCtxPushCurrent"},
       {"cuStreamIsCapturing", 1, "cuStreamIsCapturing"},
+      {"cuCtxGetDevice", 1, "cuCtxGetDevice"},
       {"cuStreamIsCapturing", 2, "cuStreamIsCapturing"},
       {"cuCtxGetId", 1, "cuCtxGetId"},
       {"cuThreadExchangeStreamCaptureMode", 1, "cuThreadExchangeStreamCaptureMode"},
@@ -368,9 +405,10 @@ TEST_F(CudaStream, ACapturingProducerIsRejectedWithoutTheOption) {
   Error error;
   EXPECT_EQ(Handoff(producer_, consumer_, &error), DLBRIDGE_ERROR_CAPTURE);
   EXPECT_TRUE(error.Says("DLBRIDGE_HANDOFF_ALLOW_CAPTURE")) << error.message;
-  EXPECT_EQ(Log(),
-            "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuStreamIsCapturing "
-            "cuCtxPopCurrent_v2 ");
+  EXPECT_EQ(
+      Log(),
+      "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuCtxGetDevice cuStreamIsCapturing "
+      "cuCtxPopCurrent_v2 ");
   EndCapture(producer_);
 }
 
@@ -387,7 +425,7 @@ TEST_F(CudaStream, ACapturingProducerCapturesTheConsumerWithTheOption) {
   MustHandOff(consumer_, producer_);
   EXPECT_EQ(Log(),
             "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing cuStreamGetCaptureInfo_v2 "
-            "cuStreamIsCapturing cuStreamGetCaptureInfo_v2 " ASK_ID
+            "cuCtxGetDevice cuStreamIsCapturing cuStreamGetCaptureInfo_v2 " ASK_ID
             "cuEventRecord cuStreamWaitEvent cuCtxPopCurrent_v2 ");
   EndCapture(producer_);
   MustHandOff(producer_, consumer_);  // an event from a capture works outside of it
@@ -473,10 +511,11 @@ TEST_F(CudaStream, SynchronizeWaits) {
   EXPECT_EQ(dlbridge_stream_synchronize(&stream, &error), DLBRIDGE_OK) << error.message;
   EXPECT_EQ(seen, 7);
   EXPECT_EQ(Log(),
-            "cuStreamGetCtx cuCtxPushCurrent_v2 cuStreamIsCapturing "
+            "cuStreamGetCtx cuCtxPushCurrent_v2 cuCtxGetDevice cuStreamIsCapturing "
             "cuThreadExchangeStreamCaptureMode cuStreamSynchronize "
             "cuThreadExchangeStreamCaptureMode cuCtxPopCurrent_v2 ");
-  for (const char* call : {"cuStreamGetCtx", "cuStreamIsCapturing", "cuStreamSynchronize"}) {
+  for (const char* call :
+       {"cuStreamGetCtx", "cuCtxGetDevice", "cuStreamIsCapturing", "cuStreamSynchronize"}) {
     fake_cuda_fail(call, CUDA_ERROR_UNKNOWN, 1);
     EXPECT_EQ(dlbridge_stream_synchronize(&stream, &error), DLBRIDGE_ERROR_DRIVER);
     EXPECT_TRUE(error.Says(call)) << error.message;

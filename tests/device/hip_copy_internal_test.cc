@@ -24,7 +24,7 @@ CopySide Host(void* memory) { return {true, {kDLCPU, 0}, dlbridge_buffer_address
 
 DLBridgeStatus Transfer(const CopySide& from, const CopySide& to, const CopyBox& box,
                         const DLBridgeStream& stream, DLBridgeError* error) {
-  CopyJob job = {from, to, stream, false, {}};
+  CopyJob job = {from, to, stream, false, false, {}};
   const DLBridgeStatus began = kHipBackend.copy_begin(&job, error);
   if (began != DLBRIDGE_OK) {
     return began;
@@ -250,6 +250,10 @@ HIP_TEST(HipCopy, DevicesThatDoNotExist) {
     EXPECT_EQ(Transfer(Host(memory.host), Device(memory.device, id), box, {}, &error),
               DLBRIDGE_ERROR_INVALID_ARGUMENT);
     EXPECT_TRUE(Contains(error.message, "target names device")) << error.message;
+    EXPECT_EQ(Transfer(Host(memory.host), Device(memory.device, id), box,
+                       dlbridge_stream_hip(nullptr, 0), &error),
+              DLBRIDGE_ERROR_INVALID_ARGUMENT);
+    EXPECT_TRUE(Contains(error.message, "spec.target names device")) << error.message;
     EXPECT_EQ(Transfer(Host(memory.host), Device(memory.device, 0), box,
                        dlbridge_stream_hip(nullptr, id), &error),
               DLBRIDGE_ERROR_INVALID_ARGUMENT);

@@ -344,6 +344,34 @@ void ExpectOverWhenGone(World& world, int32_t label) {
 
 LEVEL_ZERO_TEST(LevelZeroMark, OfAContextThatIsGone) { ExpectOverWhenGone(world, 0); }
 
+// The library's memory for the events of a context serves a later one, but not while a mark has it.
+LEVEL_ZERO_TEST(LevelZeroMark, TheMemoryOfAContextThatIsGoneIsUsedAgain) {
+  Start(world);
+  uint64_t seen[4] = {};
+  StreamMark kept = {};
+  for (int i = 0; i < 4; ++i) {
+    const OwnContext own(world);
+    const uint64_t entry = world.Register(0, 0, own.context);
+    const StreamMark mark = MustMark(own.Stream(0));
+    seen[i] = mark.state[0];
+    own.Settle();
+    EXPECT_TRUE(IsOver(mark));
+    own.DestroyList();
+    if (i == 1) {
+      kept = mark;
+    } else {
+      Free(mark);
+    }
+    Unregister(entry);
+    EXPECT_EQ(world.ze.zeContextDestroy(own.context), ZE_RESULT_SUCCESS);
+  }
+  EXPECT_EQ(seen[1], seen[0]);
+  EXPECT_NE(seen[2], seen[1]);
+  EXPECT_EQ(seen[3], seen[2]);
+  EXPECT_TRUE(IsOver(kept));
+  Free(kept);
+}
+
 // The context is registered for another device than the stream's.
 LEVEL_ZERO_TEST(LevelZeroMark, OfAContextOfSeveralDevicesThatIsGone) {
   ExpectOverWhenGone(world, 1);

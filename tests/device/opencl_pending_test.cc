@@ -145,6 +145,12 @@ TEST_F(OpenClPending, DeletersCallBack) {
   ExpectNothingLive();
 }
 
+TEST_F(OpenClPending, ManyDeletersWait) {
+  UserEventGate gate(context_, MakeQueue(context_));
+  CheckManyDeletersThatWait(&gate);
+  ExpectNothingLive();
+}
+
 TEST_F(OpenClPending, DeletersDoNotRunInsideOthers) {
   UserEventGate gate(context_, MakeQueue(context_));
   CheckDepthOfDeleters(&gate, 1000);

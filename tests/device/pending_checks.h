@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/scale.h"
 #include "support/tensors.h"
 #include "tensor_checks.h"
 
@@ -256,6 +257,27 @@ inline void CheckMarksThatFail(TensorDevice* driver, Gate* gate,
 }
 
 // A deleter may use the functions itself.
+// Every deleter waits for all work: the time must grow with the number of tensors, not with its
+// square, or the test ends at its limit.
+inline void CheckManyDeletersThatWait(Gate* gate) {
+  const DLBridgeStream stream = gate->Close();
+  const size_t count = Scaled(100000);
+  auto fate = std::make_shared<Fate>();
+  fate->on_delete = [] {
+    EXPECT_EQ(dlbridge_collect(DLBRIDGE_COLLECT_WAIT, nullptr, nullptr), DLBRIDGE_OK);
+  };
+  Error error;
+  for (size_t i = 0; i < count; ++i) {
+    ASSERT_EQ(ReleaseAfter(Produce<DLManagedTensorVersioned>(fate), DLBRIDGE_KIND_VERSIONED,
+                           {stream}, &error),
+              DLBRIDGE_OK)
+        << error.message;
+  }
+  gate->Open();
+  EXPECT_EQ(Collected(DLBRIDGE_COLLECT_WAIT), 0U);
+  EXPECT_EQ(fate->deletions, static_cast<int>(count));
+}
+
 inline void CheckDeletersThatCallBack(Gate* gate) {
   const DLBridgeStream stream = gate->Close();
   auto inner = std::make_shared<Fate>();

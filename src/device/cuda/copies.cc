@@ -3,6 +3,7 @@
 //
 // Without a stream of the caller, a copy gets its own. Its stream does not wait for the legacy
 // default stream, so the copy also works while another stream is capturing a graph.
+#include "describe/device.h"
 #include "device/cuda/events.h"
 #include "device/cuda/internal.h"
 
@@ -25,9 +26,9 @@ Stream StreamOf(const CopyJob& job) { return StateOf<Stream>(job, kStream); }
 
 // Memory of pools and of cuMemMap belongs to no context: use the device's.
 DLBridgeStatus ContextOfSide(const CopySide& side, const char* argument, Context* context,
-                             int32_t* ordinal, DLBridgeError* error) {
-  PointerFacts facts;
-  DLBRIDGE_TRY(AskFacts(side.buffer.handle, &facts, error));
+                             PointerFacts* out, DLBridgeError* error) {
+  DLBRIDGE_TRY(AskFacts(side.buffer.handle, out, error));
+  const PointerFacts& facts = *out;
   if (facts.type == 0 && !IsUnmapped(facts)) {
     return RejectArgument(error, argument,
                           "is not known to CUDA in this process: expected memory that CUDA "
@@ -38,7 +39,6 @@ DLBridgeStatus ContextOfSide(const CopySide& side, const char* argument, Context
                           "is virtual memory that is reserved but not mapped: map memory there "
                           "first (cuMemMap)");
   }
-  *ordinal = facts.ordinal;
   *context = facts.context;
   return facts.context != nullptr ? DLBRIDGE_OK
                                   : ContextOfDevice(facts.ordinal, argument, context, error);
@@ -48,19 +48,30 @@ uint64_t PitchLimitOf(int32_t ordinal) {
   return ordinal >= 0 && ordinal < g_cuda.device_count ? g_cuda.devices[ordinal].max_pitch : 0;
 }
 
+// The copy has the label of its target.
+DLBridgeStatus CheckTarget(const CopySide& side, const PointerFacts& facts, DLBridgeError* error) {
+  const int32_t label = side.device.device_id;
+  const bool placed = facts.type == kMemoryDevice && facts.managed == 0 && facts.ordinal >= 0;
+  return !placed || TypeOf(side.device) != kDLCUDA || label == facts.ordinal
+             ? DLBRIDGE_OK
+             : Reject(error, {DLBRIDGE_RULE_DEVICE_LABEL, kNoAxis, MemoryFact(0, kDLCUDA, label),
+                              MemoryFact(DLBRIDGE_MEMORY_DEVICE, kDLCUDA, facts.ordinal)});
+}
+
 DLBridgeStatus FindSides(CopyJob* job, DLBridgeError* error) {
   Context context = nullptr;
-  int32_t ordinal = -1;
+  PointerFacts facts = {0, 0, -1, nullptr, 0, 0, 1};
   if (!job->from.on_host) {
-    DLBRIDGE_TRY(ContextOfSide(job->from, "source", &context, &ordinal, error));
+    DLBRIDGE_TRY(ContextOfSide(job->from, "source", &context, &facts, error));
     SetState(job, kFromContext, context);
   }
   if (!job->to.on_host) {
-    DLBRIDGE_TRY(ContextOfSide(job->to, "target", &context, &ordinal, error));
+    DLBRIDGE_TRY(ContextOfSide(job->to, "spec.target", &context, &facts, error));
+    DLBRIDGE_TRY(CheckTarget(job->to, facts, error));
     SetState(job, kToContext, context);
   }
   SetState(job, kContext, context);
-  job->state[kPitchLimit] = PitchLimitOf(ordinal);
+  job->state[kPitchLimit] = PitchLimitOf(facts.ordinal);
   return DLBRIDGE_OK;
 }
 
@@ -88,11 +99,10 @@ DLBridgeStatus OwnStream(CopyJob* job, DLBridgeError* error) {
 
 DLBridgeStatus CallersStream(CopyJob* job, DLBridgeError* error) {
   Context context = nullptr;
-  DLBRIDGE_TRY(ContextOfStream(job->stream, "stream", &context, error));
+  DLBRIDGE_TRY(ContextOfStream(job->stream, "spec.stream", &context, error));
   SetState(job, kContext, context);
   SetState(job, kStream, HandleOf(job->stream));
-  return InContext(context, error,
-                   [&] { return RequireNoCapture(StreamOf(*job), "stream", error); });
+  return InContext(context, error, [&] { return CheckStream(job->stream, "spec.stream", error); });
 }
 
 // One rectangle or box, with the addresses of its first bytes.

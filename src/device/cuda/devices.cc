@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "describe/device.h"
 #include "device/cuda/internal.h"
 #include "native/table.h"
 #include "support/lock.h"
@@ -140,6 +141,18 @@ DLBRIDGE_COLD DLBridgeStatus RejectOrdinal(int32_t ordinal, const char* argument
   return RejectArgument(error, argument, problem);
 }
 
+// -1 for a device that is no device of this process.
+int32_t OrdinalOf(Device device) {
+  for (int i = 0; i < g_cuda.device_count; ++i) {
+    if (g_cuda.devices[i].handle == device) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+bool Exists(int32_t ordinal) { return ordinal >= 0 && ordinal < g_cuda.device_count; }
+
 }  // namespace
 
 DLBridgeStatus IdOf(Context context, uint64_t* out, DLBridgeError* error) {
@@ -178,7 +191,7 @@ DLBridgeStatus AskAlive(const Witness& witness, bool* alive, DLBridgeError* erro
 
 DLBridgeStatus ContextOfDevice(int32_t ordinal, const char* argument, Context* out,
                                DLBridgeError* error) {
-  if (ordinal < 0 || ordinal >= g_cuda.device_count) {
+  if (!Exists(ordinal)) {
     return RejectOrdinal(ordinal, argument, error);
   }
   DLBRIDGE_TRY(CurrentOf(ordinal, out, error));
@@ -205,11 +218,41 @@ DLBridgeStatus ContextOfStream(const DLBridgeStream& stream, const char* argumen
   if (DLBRIDGE_UNLIKELY(IsSpecial(stream))) {
     return ContextOfDevice(stream.device.device_id, argument, out, error);
   }
+  DLBRIDGE_TRY(CheckLabel(stream, argument, error));
   return Check(g_cuda.driver.stream_get_ctx(HandleOf(stream), out), "cuStreamGetCtx", error);
 }
 
+DLBridgeStatus CheckLabel(const DLBridgeStream& stream, const char* argument,
+                          DLBridgeError* error) {
+  const int32_t ordinal = stream.device.device_id;
+  return TypeOf(stream.device) != kDLCUDA || Exists(ordinal)
+             ? DLBRIDGE_OK
+             : RejectOrdinal(ordinal, argument, error);
+}
+
+// The only device needs no question, and the context of a special stream was chosen by the label.
+DLBridgeStatus CheckDevice(const DLBridgeStream& stream, const char* argument,
+                           DLBridgeError* error) {
+  if (g_cuda.device_count == 1 || IsSpecial(stream) || TypeOf(stream.device) != kDLCUDA) {
+    return DLBRIDGE_OK;
+  }
+  Device device = -1;
+  const int32_t ordinal = stream.device.device_id;
+  DLBRIDGE_TRY(Check(g_cuda.driver.ctx_get_device(&device), "cuCtxGetDevice", error));
+  if (DLBRIDGE_LIKELY(device == g_cuda.devices[ordinal].handle)) {
+    return DLBRIDGE_OK;
+  }
+  char problem[120];
+  TextWriter(problem, sizeof problem)
+      .String("names device ")
+      .Signed(ordinal)
+      .String(", but its queue runs on device ")
+      .Signed(OrdinalOf(device));
+  return RejectArgument(error, argument, problem);
+}
+
 DLBridgeStatus Peers(int32_t native_device, uint64_t* capable, DLBridgeError* error) {
-  if (native_device < 0 || native_device >= g_cuda.device_count) {
+  if (!Exists(native_device)) {
     return RejectOrdinal(native_device, "native_device", error);
   }
   *capable = 0;

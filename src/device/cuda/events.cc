@@ -221,7 +221,7 @@ DLBridgeStatus Mark(const DLBridgeStream& stream, const char* argument, StreamMa
   DLBRIDGE_TRY(ContextOfStream(stream, argument, &context, error));
   *out = {};
   const DLBridgeStatus status = InContext(context, error, [&] {
-    DLBRIDGE_TRY(RequireNoCapture(HandleOf(stream), argument, error));
+    DLBRIDGE_TRY(CheckStream(stream, argument, error));
     return WhileCapturing(error, [&] { return MarkStream(context, HandleOf(stream), out, error); });
   });
   if (status != DLBRIDGE_OK) {

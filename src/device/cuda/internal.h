@@ -92,11 +92,21 @@ inline Stream HandleOf(const DLBridgeStream& stream) {
   return reinterpret_cast<Stream>(static_cast<uintptr_t>(stream.handle));
 }
 
+// Also rejects a label that names no device.
 DLBridgeStatus ContextOfStream(const DLBridgeStream& stream, const char* argument, Context* out,
                                DLBridgeError* error);
 
-// Rejects a stream that is capturing or whose capture has failed. Its context is current.
-DLBridgeStatus RequireNoCapture(Stream stream, const char* argument, DLBridgeError* error);
+// Rejects a label that names no device. The label of pinned or managed memory, and one that is not
+// set, name none.
+DLBridgeStatus CheckLabel(const DLBridgeStream& stream, const char* argument, DLBridgeError* error);
+
+// Rejects a stream that names another device than that of its context, which is current.
+DLBridgeStatus CheckDevice(const DLBridgeStream& stream, const char* argument,
+                           DLBridgeError* error);
+
+// The same for a stream that is capturing or whose capture has failed.
+DLBridgeStatus CheckStream(const DLBridgeStream& stream, const char* argument,
+                           DLBridgeError* error);
 
 // What the driver reports about an address. `type` is 0 if the driver does not know it.
 struct PointerFacts {

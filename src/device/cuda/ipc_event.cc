@@ -203,8 +203,7 @@ DLBridgeStatus CheckIpcStream(const DLBridgeStream& stream, DLBridgeError* error
   DLBRIDGE_TRY(RequireEvents(error));
   Context context = nullptr;
   DLBRIDGE_TRY(ContextOfStream(stream, "spec.stream", &context, error));
-  return InContext(context, error,
-                   [&] { return RequireNoCapture(HandleOf(stream), "spec.stream", error); });
+  return InContext(context, error, [&] { return CheckStream(stream, "spec.stream", error); });
 }
 
 DLBridgeStatus RecordIpcEvent(const DLBridgeStream& stream, IpcEventHandle* out,

@@ -63,6 +63,7 @@ DLBRIDGE_COLD DLBridgeStatus JudgeCaptures(const Capture& producer, const Captur
 
 // A hand-off in progress. The contexts of producer and consumer are often the same.
 struct Transfer {
+  const DLBridgeStream& from;
   Stream producer;
   Stream consumer;
   uint32_t options;
@@ -94,6 +95,7 @@ DLBridgeStatus CheckCaptures(const Transfer& transfer, DLBridgeError* error) {
 
 // The producer's context is current.
 DLBridgeStatus Record(Transfer* transfer, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckDevice(transfer->from, "producer", error));
   DLBRIDGE_TRY(CheckCaptures(*transfer, error));
   DLBRIDGE_TRY(TakeEvent(transfer->producer_context, &transfer->loan, error));
   return Check(g_cuda.driver.event_record(transfer->loan.event, transfer->producer),
@@ -122,8 +124,9 @@ DLBRIDGE_INLINE DLBridgeStatus Move(Transfer* transfer, Context context, DLBridg
 // A special stream belongs to the current context; any other stream knows its own.
 DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& consumer,
                        uint32_t options, DLBridgeError* error) {
-  Transfer transfer = {HandleOf(producer), HandleOf(consumer), options, nullptr,
-                       {kCaptureNone, 0},  {nullptr, nullptr}};
+  Transfer transfer = {producer, HandleOf(producer), HandleOf(consumer), options,
+                       nullptr,  {kCaptureNone, 0},  {nullptr, nullptr}};
+  DLBRIDGE_TRY(CheckLabel(consumer, "consumer", error));
   DLBRIDGE_TRY(ContextOfStream(producer, "producer", &transfer.producer_context, error));
   Context context = transfer.producer_context;
   if (IsSpecial(consumer)) {
@@ -138,9 +141,11 @@ DLBridgeStatus Handoff(const DLBridgeStream& producer, const DLBridgeStream& con
   return status != DLBRIDGE_OK ? status : given;
 }
 
-DLBridgeStatus RequireNoCapture(Stream stream, const char* argument, DLBridgeError* error) {
+DLBridgeStatus CheckStream(const DLBridgeStream& stream, const char* argument,
+                           DLBridgeError* error) {
   uint32_t state = kCaptureNone;
-  DLBRIDGE_TRY(AskCapture(stream, &state, error));
+  DLBRIDGE_TRY(CheckDevice(stream, argument, error));
+  DLBRIDGE_TRY(AskCapture(HandleOf(stream), &state, error));
   return state == kCaptureNone
              ? DLBRIDGE_OK
              : RejectCapture(error, argument,
@@ -152,7 +157,7 @@ DLBridgeStatus Synchronize(const DLBridgeStream& stream, DLBridgeError* error) {
   Context context = nullptr;
   DLBRIDGE_TRY(ContextOfStream(stream, "stream", &context, error));
   return InContext(context, error, [&] {
-    DLBRIDGE_TRY(RequireNoCapture(HandleOf(stream), "stream", error));
+    DLBRIDGE_TRY(CheckStream(stream, "stream", error));
     return WhileCapturing(error, [&] {
       return Check(g_cuda.driver.stream_synchronize(HandleOf(stream)), "cuStreamSynchronize",
                    error);

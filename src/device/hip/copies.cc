@@ -36,8 +36,8 @@ int32_t KindOf(const CopyJob& job) {
 
 DLBridgeStatus BorrowStream(CopyJob* job, DLBridgeError* error) {
   DeviceScope scope;
-  DLBRIDGE_TRY(CheckHandle(job->stream, "stream", error));
-  DLBRIDGE_TRY(RequireNoCapture(job->stream, "stream", &scope, error));
+  DLBRIDGE_TRY(CheckHandle(job->stream, "spec.stream", error));
+  DLBRIDGE_TRY(RequireNoCapture(job->stream, "spec.stream", &scope, error));
   job->state[kStream] = job->stream.handle;
   job->state[kDevice] = static_cast<uint32_t>(job->stream.device.device_id);
   return scope.Leave(error);
@@ -46,7 +46,7 @@ DLBridgeStatus BorrowStream(CopyJob* job, DLBridgeError* error) {
 DLBridgeStatus TakeStream(CopyJob* job, DLBridgeError* error) {
   const CopySide& side = job->to.on_host ? job->from : job->to;
   const int32_t device = side.device.device_id;
-  DLBRIDGE_TRY(CheckDevice(device, job->to.on_host ? "source" : "target", error));
+  DLBRIDGE_TRY(CheckDevice(device, job->to.on_host ? "source" : "spec.target", error));
   Stream stream = device < kPooledDevices ? g_streams[device].Take() : nullptr;
   if (stream == nullptr) {
     DLBRIDGE_TRY(CreateStream(device, &stream, error));
@@ -156,6 +156,9 @@ Region RegionOf(const CopyJob& job, const CopyBox& box) {
 
 DLBridgeStatus CopyBegin(CopyJob* job, DLBridgeError* error) {
   job->state[kOwned] = 0;
+  if (!job->to.on_host) {  // the copy has the label of its target
+    DLBRIDGE_TRY(CheckDevice(job->to.device.device_id, "spec.target", error));
+  }
   return job->stream.kind == DLBRIDGE_STREAM_QUEUE ? BorrowStream(job, error)
                                                    : TakeStream(job, error);
 }

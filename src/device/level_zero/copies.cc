@@ -2,6 +2,7 @@
 // Copies of Level Zero. Lists may run out of order, so each copy is between two barriers.
 #include <cstdlib>
 
+#include "describe/device.h"
 #include "device/level_zero/events.h"
 
 namespace dlbridge::level_zero {
@@ -68,7 +69,7 @@ Driver ListDriver(const CopyJob& job, const Route& route) {
   }
   Device device = nullptr;
   const DLBridgeStatus status =
-      NativeDevice(job.stream.device, job.stream.context, "stream", &device, nullptr);
+      NativeDevice(job.stream.device, job.stream.context, "spec.stream", &device, nullptr);
   const DeviceRecord* record = status == DLBRIDGE_OK ? FindDevice(device) : nullptr;
   return record != nullptr ? record->driver : nullptr;
 }
@@ -88,7 +89,7 @@ DLBridgeStatus FindContexts(const CopyJob& job, Route* route, DLBridgeError* err
   const uint64_t to = job.to.on_host ? 0 : route->to.context;
   route->context = HasStream(job) ? job.stream.context : (to != 0 ? to : from);
   if (to != 0 && to != route->context) {
-    return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
+    return RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.stream",
                         "belongs to another ze_context_handle_t than the memory that is copied to: "
                         "expected a queue of that context, or none");
   }
@@ -101,7 +102,7 @@ DLBridgeStatus FindContexts(const CopyJob& job, Route* route, DLBridgeError* err
 DLBridgeStatus FindListDevice(const CopyJob& job, Route* route, DLBridgeError* error) {
   if (HasStream(job)) {
     return job.stream.kind == DLBRIDGE_STREAM_QUEUE
-               ? NativeDevice(job.stream.device, job.stream.context, "stream", &route->device,
+               ? NativeDevice(job.stream.device, job.stream.context, "spec.stream", &route->device,
                               error)
                : DLBRIDGE_OK;
   }
@@ -113,15 +114,27 @@ DLBridgeStatus FindListDevice(const CopyJob& job, Route* route, DLBridgeError* e
                                                  route->context, "device", &route->device, error);
 }
 
+// The copy has the label of its target.
+DLBridgeStatus CheckTarget(const CopySide& side, const Memory& memory, DLBridgeError* error) {
+  const DLDevice found = LabelOf(memory, side.device);
+  const int32_t type = TypeOf(side.device);
+  return found.device_id == side.device.device_id
+             ? DLBRIDGE_OK
+             : Reject(error, {DLBRIDGE_RULE_DEVICE_LABEL, kNoAxis,
+                              MemoryFact(0, type, side.device.device_id),
+                              MemoryFact(DLBRIDGE_MEMORY_USM_DEVICE, type, found.device_id)});
+}
+
 DLBridgeStatus FindRoute(const CopyJob& job, Route* route, DLBridgeError* error) {
   if (HasStream(job)) {
-    DLBRIDGE_TRY(RequireContext(job.stream, "stream", error));
+    DLBRIDGE_TRY(RequireContext(job.stream, "spec.stream", error));
   }
   if (!job.from.on_host) {
     DLBRIDGE_TRY(FindSide(job, job.from, "source", &route->from, error));
   }
   if (!job.to.on_host) {
-    DLBRIDGE_TRY(FindSide(job, job.to, "target", &route->to, error));
+    DLBRIDGE_TRY(FindSide(job, job.to, "spec.target", &route->to, error));
+    DLBRIDGE_TRY(CheckTarget(job.to, route->to, error));
   }
   DLBRIDGE_TRY(FindContexts(job, route, error));
   return FindListDevice(job, route, error);

@@ -23,21 +23,26 @@ constexpr uint32_t kMostQueries = 8;  // before another pool is created, half of
 
 struct Block {
   Block* next;
+  std::atomic<bool> vacant;  // it has no pool, and all of its pairs count as taken
   EventPool pool;
   std::atomic<uint32_t> turn;
   EventPair pairs[kPairs];
 };
 
-// Never freed: there is one per context that the process ever used.
+// Never freed, since other threads read the list without a lock; reused with its blocks when the
+// entry is gone. So there are as many as contexts that were registered at one time, and one for
+// each context that was used without an entry.
 struct ContextEvents {
   ContextEvents* next;
-  uint64_t context;
-  uint64_t entry;
+  std::atomic<uint64_t> context;
+  std::atomic<uint64_t> entry;  // kClaimed: a thread looks whether it can be reused
   std::atomic<Block*> blocks;
   std::atomic<Block*> turn;  // the block to look at first; NULL if there is none
 };
 
 std::atomic<ContextEvents*> g_contexts;
+
+constexpr uint64_t kClaimed = UINT64_MAX;  // no id of an entry
 
 // How many pairs are pinned.
 std::atomic<uint32_t> g_pinned;
@@ -50,20 +55,92 @@ void Push(std::atomic<Node*>* head, Node* node) {
   }
 }
 
-// Two threads may both add one. All threads use the first in the list; the other stays empty.
-ContextEvents* EventsOf(uint64_t context, uint64_t entry) {
+// Is the entry gone? Its id is never used again.
+bool IsRemoved(uint64_t entry) {
+  if (entry == 0 || entry == kClaimed) {
+    return false;
+  }
+  const bool gone = SharedTable().retain(entry) != DLBRIDGE_OK;
+  if (!gone) {
+    SharedTable().release(entry);
+  }
+  return gone;
+}
+
+// Does a hand-off, a copy or a mark still have a pair?
+bool HasUsers(const ContextEvents& events) {
+  for (Block* block = events.blocks.load(std::memory_order_acquire); block != nullptr;
+       block = block->next) {
+    for (const EventPair& pair : block->pairs) {
+      const uint32_t state = pair.state.load(std::memory_order_acquire);
+      if ((state == kTaken && !block->vacant.load(std::memory_order_acquire)) || state == kPinned) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Forgets handles, which the driver destroys with their context.
+void Vacate(Block* block) {
+  for (EventPair& pair : block->pairs) {
+    pair.state.store(kTaken, std::memory_order_relaxed);
+    pair.signalled = 0;
+    pair.events[0] = nullptr;
+    pair.events[1] = nullptr;
+    pair.lists[0] = {};
+    pair.lists[1] = {};
+    pair.copy = nullptr;
+    pair.pin = 0;
+  }
+  block->pool = nullptr;
+  block->vacant.store(true, std::memory_order_release);
+}
+
+// Takes the events of an entry that is gone for another context.
+bool TryReuse(ContextEvents* events, uint64_t context, uint64_t entry) {
+  uint64_t gone = events->entry.load(std::memory_order_acquire);
+  if (!IsRemoved(gone) ||
+      !events->entry.compare_exchange_strong(gone, kClaimed, std::memory_order_acq_rel)) {
+    return false;
+  }
+  if (HasUsers(*events)) {
+    events->entry.store(gone, std::memory_order_release);
+    return false;
+  }
+  for (Block* block = events->blocks.load(std::memory_order_acquire); block != nullptr;
+       block = block->next) {
+    Vacate(block);
+  }
+  events->turn.store(nullptr, std::memory_order_relaxed);
+  events->context.store(context, std::memory_order_relaxed);
+  events->entry.store(entry, std::memory_order_release);
+  return true;
+}
+
+ContextEvents* NewEvents(uint64_t context, uint64_t entry) {
   ContextEvents* events = g_contexts.load(std::memory_order_acquire);
-  while (events != nullptr && (events->context != context || events->entry != entry)) {
+  while (events != nullptr && !TryReuse(events, context, entry)) {
     events = events->next;
   }
   if (events == nullptr) {
     void* memory = std::malloc(sizeof(ContextEvents));
     if (memory != nullptr) {
-      events = new (memory) ContextEvents{nullptr, context, entry, {nullptr}, {nullptr}};
+      events = new (memory) ContextEvents{nullptr, {context}, {entry}, {nullptr}, {nullptr}};
       Push(&g_contexts, events);
     }
   }
   return events;
+}
+
+// Two threads may both add one. All threads use the first in the list; the other stays empty.
+ContextEvents* EventsOf(uint64_t context, uint64_t entry) {
+  ContextEvents* events = g_contexts.load(std::memory_order_acquire);
+  while (events != nullptr && (events->entry.load(std::memory_order_acquire) != entry ||
+                               events->context.load(std::memory_order_relaxed) != context)) {
+    events = events->next;
+  }
+  return events != nullptr ? events : NewEvents(context, entry);
 }
 
 // The status of the event that is signalled last.
@@ -226,21 +303,41 @@ DLBridgeStatus CreatePool(uint64_t context, Block* block, DLBridgeError* error) 
   return status;
 }
 
-// The first pair of the new block goes to the caller.
-DLBridgeStatus AddBlock(ContextEvents* events, EventPair** out, DLBridgeError* error) {
+// A block without a pool, for the calling thread alone. NULL if there is no memory.
+Block* TakeVacant(ContextEvents* events) {
+  for (Block* block = events->blocks.load(std::memory_order_acquire); block != nullptr;
+       block = block->next) {
+    if (block->vacant.exchange(false, std::memory_order_acq_rel)) {
+      return block;
+    }
+  }
   void* memory = std::malloc(sizeof(Block));
   if (memory == nullptr) {
-    return RejectMemory(error);
+    return nullptr;
   }
   Block* block = new (memory) Block{};
-  const DLBridgeStatus status = CreatePool(events->context, block, error);
+  Vacate(block);
+  block->vacant.store(false, std::memory_order_relaxed);
+  Push(&events->blocks, block);
+  return block;
+}
+
+// The first pair of the block goes to the caller.
+DLBridgeStatus AddBlock(ContextEvents* events, EventPair** out, DLBridgeError* error) {
+  Block* block = TakeVacant(events);
+  if (block == nullptr) {
+    return RejectMemory(error);
+  }
+  const DLBridgeStatus status =
+      CreatePool(events->context.load(std::memory_order_relaxed), block, error);
   if (status != DLBRIDGE_OK) {
-    std::free(block);
+    Vacate(block);
     return status;
   }
-  block->pairs[0].state.store(kTaken, std::memory_order_relaxed);
+  for (uint32_t i = 1; i < kPairs; ++i) {
+    block->pairs[i].state.store(kFree, std::memory_order_release);
+  }
   block->turn.store(1, std::memory_order_relaxed);
-  Push(&events->blocks, block);
   events->turn.store(block, std::memory_order_release);
   *out = &block->pairs[0];
   return DLBRIDGE_OK;
@@ -299,17 +396,7 @@ enum MarkPart : uint32_t {
 EventPair* PairOf(const StreamMark& mark) { return ToHandle<EventPair*>(mark.state[kPair]); }
 
 // Is the context of a mark gone? Its work is over then.
-bool IsGone(const StreamMark& mark) {
-  const uint64_t entry = mark.state[kWatch];
-  if (entry == 0) {
-    return false;
-  }
-  const bool gone = SharedTable().retain(entry) != DLBRIDGE_OK;
-  if (!gone) {
-    SharedTable().release(entry);
-  }
-  return gone;
-}
+bool IsGone(const StreamMark& mark) { return IsRemoved(mark.state[kWatch]); }
 
 }  // namespace
 

@@ -117,7 +117,7 @@ DLBridgeStatus StreamContext(const CopyJob& job, uint64_t memory, Context* out,
   DLBRIDGE_TRY(QueueContext(job.stream, "spec.stream", out, error));
   return memory == 0 || memory == ToInteger(*out)
              ? DLBRIDGE_OK
-             : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "stream",
+             : RejectStatus(error, DLBRIDGE_ERROR_UNSUPPORTED, "spec.stream",
                             "belongs to another cl_context than the memory: expected a queue of "
                             "that context, or none");
 }
