@@ -194,17 +194,16 @@ DLBridgeStatus UseTarget(const DLTensor& source, const LayoutSnapshot& layout,
 
 }  // namespace
 
+static_assert(kAllFlags == 7, "named in the message");
+
 DLBridgeStatus CheckFlags(uint64_t flags, const char* argument, DLBridgeError* error) {
   if (DLBRIDGE_LIKELY((flags & ~kAllFlags) == 0)) {
     return DLBRIDGE_OK;
   }
-  char problem[80];
-  TextWriter(problem, sizeof problem)
-      .String("has bits that are no flags of DLPack, found ")
-      .Hex(flags)
-      .String(": clear all but ")
-      .Hex(kAllFlags);
-  RejectStatus(error, DLBRIDGE_ERROR_UNKNOWN_CODE, argument, problem);
+  RejectValue(error, DLBRIDGE_ERROR_UNKNOWN_CODE, argument,
+              "has bits that are no flags of DLPack: clear all but 7 (READ_ONLY, IS_COPIED, "
+              "IS_SUBBYTE_TYPE_PADDED)",
+              flags);
   if (error != nullptr) {
     error->rule = DLBRIDGE_RULE_FLAGS_UNKNOWN;
   }

@@ -94,25 +94,12 @@ bool Overlaps(CUdeviceptr address, size_t size) {
   return false;
 }
 
-int DeviceOfPhysical(int physical) {
-  const auto& devices = TheState().devices;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    if (devices[i].physical == physical) {
-      return static_cast<int>(i);
-    }
-  }
-  return -1;
-}
-
-// Reads the name of a file that was exported. The descriptor is foreign: it may be anything.
+// Reads the name of a file that was exported.
 bool ReadFile(int file, Allocation* out) {
-  char path[64];
-  char name[128] = {};
   int physical = -1;
   struct stat status = {};
-  std::snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  if (readlink(path, name, sizeof name - 1) <= 0 ||
-      std::sscanf(name, "/memfd:fake_cuda_chunk:%d:%u", &physical, &out->handle_types) != 2 ||
+  if (std::sscanf(NameOfFile(file).c_str(), "/memfd:fake_cuda_chunk:%d:%u", &physical,
+                  &out->handle_types) != 2 ||
       fstat(file, &status) != 0) {
     return false;
   }

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 #include "state.h"
@@ -13,6 +14,23 @@ namespace fake_cuda {
 void* ReserveAddresses(size_t size) {
   void* address = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return address == MAP_FAILED ? nullptr : address;
+}
+
+std::string NameOfFile(int file) {
+  char path[64];
+  char name[128] = {};
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  return readlink(path, name, sizeof name - 1) > 0 ? name : "";
+}
+
+int DeviceOfPhysical(int physical) {
+  const auto& devices = TheState().devices;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i].physical == physical) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
 }
 
 void* MapFile(int file, size_t size) {

@@ -45,23 +45,10 @@ Pool* FindPool(CUmemoryPool handle, const char* function) {
   return nullptr;
 }
 
-// Reads the name of a file that was exported. The descriptor is foreign: it may be anything.
+// Reads the name of a file that was exported.
 bool ReadName(int file, int* physical, int* pid, int* number) {
-  char path[64];
-  char name[128] = {};
-  std::snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  return readlink(path, name, sizeof name - 1) > 0 &&
-         std::sscanf(name, "/memfd:fake_cuda_pool:%d:%d:%d", physical, pid, number) == 3;
-}
-
-int DeviceOfPhysical(int physical) {
-  const auto& devices = TheState().devices;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    if (devices[i].physical == physical) {
-      return static_cast<int>(i);
-    }
-  }
-  return -1;
+  return std::sscanf(NameOfFile(file).c_str(), "/memfd:fake_cuda_pool:%d:%d:%d", physical, pid,
+                     number) == 3;
 }
 
 // The same allocation again has the same address, and no count.

@@ -257,6 +257,10 @@ Memory* AllocateOnDevice(Kind kind, size_t size, int device, Context* context);
 // A page-aligned range of addresses that fault, and the bytes of a file.
 void* ReserveAddresses(size_t size);
 void* MapFile(int file, size_t size);
+// The path of a file of this process. A foreign descriptor may be anything; empty: it is none.
+std::string NameOfFile(int file);
+// The device with this number across processes, or -1.
+int DeviceOfPhysical(int physical);
 
 // The pool that cuMemAllocAsync uses on a device.
 Pool* DefaultPool(int device);
