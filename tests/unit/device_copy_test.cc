@@ -286,7 +286,12 @@ TEST(DeviceCopy, RejectsInvalidSpecs) {
   EXPECT_TRUE(Refused(source.tensor, spec, DLBRIDGE_ERROR_INVALID_ARGUMENT).Says("SHAREABLE"));
   spec = plain;
   spec.tensor_flags = 8;
-  Refused(source.tensor, spec, DLBRIDGE_ERROR_UNKNOWN_CODE);
+  const Error error = Refused(source.tensor, spec, DLBRIDGE_ERROR_UNKNOWN_CODE);
+  EXPECT_EQ(error.rule, DLBRIDGE_RULE_FLAGS_UNKNOWN);
+  // A copy has no option that allows them.
+  EXPECT_TRUE(error.Says("spec.tensor_flags has bits that are no flags of DLPack"))
+      << error.message;
+  EXPECT_FALSE(error.Says("DLBRIDGE_CONVERT")) << error.message;
   EXPECT_EQ(dlbridge_copy(nullptr, 0, &plain, nullptr, nullptr), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(target.releases, 0);
 }
