@@ -1,23 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs all benchmarks of a build folder. First core_bench: medians as multiples of malloc + free of
-128 bytes in the same run, then instructions, copies and devices, each by a script of its own.
+"""Runs all benchmarks of a build folder, prints them, and writes JSON from which performance.py makes
+docs/performance.md.
 
-The target follows a figure in brackets, with "!" where it is missed. Operations are interleaved at
-random, so that other load on the machine affects all of them. Unknown options go to core_bench.
-DLBRIDGE_TORCH_PYTHON is a Python with PyTorch, whose copies are measured too.
+Times are CPU time: medians of short batches that are interleaved at random, so that other load on the
+machine affects all contestants, with the distance of their quartiles. On a machine under load a time
+is reported as inconclusive instead of as a target that is met or missed. Instructions do not depend
+on the load. Unknown options go to core_bench. DLBRIDGE_TORCH_PYTHON is a Python with PyTorch, whose
+copies are measured too.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 
-from targets import table
+import instructions
+import machine
+import targets
 
 UNIT = "malloc_free"
+HERE = pathlib.Path(__file__).resolve().parent
 
 
 def measure(binary, repetitions, min_time, rest):
@@ -33,45 +40,121 @@ def measure(binary, repetitions, min_time, rest):
     return json.loads(done.stdout)
 
 
-def medians(report):
-    """Nanoseconds of CPU time by name."""
+def batches(report):
+    """Nanoseconds of CPU time of each batch by name."""
     times = {}
     for run in report["benchmarks"]:
         if run["run_type"] == "iteration":
             times.setdefault(run["run_name"], []).append(run["cpu_time"])
-    return {name: statistics.median(found) for name, found in times.items()}
+    return times
 
 
-def ratios(times):
-    found = {}
-    for name, time in times.items():
-        if name != UNIT:
-            operation, ndim, strides = name.split("/")
-            found[operation, int(ndim), strides] = time / times[UNIT]
-    return found
+def medians(report):
+    return {name: statistics.median(found) for name, found in batches(report).items()}
 
 
-def report_core(binary, arguments, rest):
-    times = medians(measure(binary, arguments.repetitions, arguments.min_time, rest))
+def quartiles(values):
+    """Lower quartile, median, upper quartile."""
+    if len(values) < 2:
+        return [values[0]] * 3
+    return statistics.quantiles(values, n=4, method="inclusive")
+
+
+def spread(values):
+    """Distance of the quartiles, as a part of the median."""
+    low, median, high = quartiles(values)
+    return (high - low) / median
+
+
+def key_of(name):
+    operation, ndim, strides = name.split("/")
+    return operation, int(ndim), strides
+
+
+def core_times(binary, arguments, rest):
+    """Rows of (name, quartiles in ns, multiple of the unit), and the spread of the unit."""
+    times = batches(measure(binary, arguments.repetitions, arguments.min_time, rest))
     if UNIT not in times:
         sys.exit(f"{UNIT} was not measured, there is nothing to compare with")
-    print(f"Multiples of malloc + free of 128 bytes ({times[UNIT]:.1f} ns), median of")
-    print(f"{arguments.repetitions} runs; target in brackets, ! where missed")
-    for line in table(ratios(times), unit=0, digits=2):
+    unit = statistics.median(times[UNIT])
+    # Operations on a batch are reported by the tensor.
+    rows = []
+    for name, values in times.items():
+        each = instructions.BATCH if "_64" in name else 1
+        low, median, high = (value / each for value in quartiles(values))
+        rows.append(
+            {"name": name, "ns": median, "low": low, "high": high, "multiple": median / unit}
+        )
+    return rows, spread(times[UNIT])
+
+
+def print_core(rows, why):
+    unit = next(row for row in rows if row["name"] == UNIT)
+    found = {key_of(row["name"]): row["multiple"] for row in rows if row["name"] != UNIT}
+    print(f"Multiples of malloc + free of 128 bytes ({unit['ns']:.1f} ns)")
+    print("target in brackets: ! where missed, ? where the run is inconclusive")
+    for line in targets.table(found, unit=0, digits=2, sure=not why):
+        print(line)
+    widest = sorted(rows, key=lambda row: (row["low"] - row["high"]) / row["ns"])[:3]
+    for row in widest:
+        part = 100 * (row["high"] - row["low"]) / row["ns"]
+        print(f"  widest spread: {row['name']}, quartiles {part:.0f} % of the median apart")
+
+
+def core_counts(binary):
+    counts = instructions.count(binary)
+    return {name: round(ir, 1) for name, ir in counts.items()}
+
+
+def print_counts(counts):
+    found = instructions.by_key(counts)
+    small = {key[:3]: ir for key, ir in found.items() if key[3] == instructions.SMALL}
+    print(f"\nInstructions ({counts[UNIT]:.0f} for malloc + free of 128 bytes)")
+    for line in targets.table(small, unit=1, digits=0):
         print(line)
 
 
-def report_others(programs):
-    here = pathlib.Path(__file__).resolve().parent
-    pythons = ["--numpy-python", str(here.parent / "build/venv/bin/python")]
-    pythons += ["--torch-python", os.environ.get("DLBRIDGE_TORCH_PYTHON", "")]
-    for script, *options in (
-        ("instructions.py", "--binary", programs / "core_instructions"),
-        ("copy_report.py", "--binary", programs / "copy_bench", *pythons),
-        ("device_report.py", "--folder", programs),
-    ):
-        print(flush=True)
-        subprocess.run([sys.executable, "-B", here / script, *options], check=True)
+def growth(programs):
+    """Rows of growth_bench. The library is copied so that it is not loaded already."""
+    library = next((programs.parent / "src").glob("libdlbridge.so.1"))
+    with tempfile.TemporaryDirectory() as folder:
+        copy = shutil.copy(library, folder)
+        command = [programs / "growth_bench", copy]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def print_growth(rows, why):
+    print("\nMemory and growth")
+    for row in rows:
+        goal = targets.GROWTH.get(row["name"])
+        cell = targets.cell(row["median"], goal, 1, sure=row["unit"] == "bytes" or not why)
+        quarter = f"{row['low']:.1f} to {row['high']:.1f}" if row["low"] != row["high"] else ""
+        print(f"  {row['name']:<34}{cell:>20} {row['unit']:<8}{quarter}")
+
+
+def other(title, *command):
+    """The output of a report of its own, which is also printed."""
+    print(flush=True)
+    done = subprocess.run(
+        [sys.executable, "-B", *map(str, command)], stdout=subprocess.PIPE, text=True, check=False
+    )
+    print(done.stdout, end="", flush=True)
+    if done.returncode != 0:
+        print(f"{title}: ended with status {done.returncode}")
+    return done.stdout
+
+
+def others(programs, arguments):
+    pythons = ["--numpy-python", arguments.python, "--torch-python", arguments.torch_python]
+    copies = other("copies", HERE / "copy_report.py", "--binary", programs / "copy_bench", *pythons)
+    devices = other("devices", HERE / "device_report.py", "--folder", programs)
+    return {"copies": copies, "devices": devices}
+
+
+def texts(folder):
+    """The reports of the bindings, which noxfile.py has put into files: title.txt."""
+    return {path.stem: path.read_text() for path in sorted(folder.glob("*.txt"))}
 
 
 def main():
@@ -79,9 +162,32 @@ def main():
     parser.add_argument("build", type=pathlib.Path, help="build folder, such as build/bench")
     parser.add_argument("--repetitions", type=int, default=31)
     parser.add_argument("--min-time", type=float, default=0.01, help="seconds per repetition")
+    parser.add_argument("--core", action="store_true", help="only the core, no copies and devices")
+    parser.add_argument("--python", default=str(HERE.parent / "build/venv/bin/python"))
+    parser.add_argument("--torch-python", default=os.environ.get("DLBRIDGE_TORCH_PYTHON", ""))
+    parser.add_argument("--bindings", type=pathlib.Path, default=HERE.parent / "build/bench-texts")
     arguments, rest = parser.parse_known_args()
-    report_core(arguments.build / "bench/core_bench", arguments, rest)
-    report_others(arguments.build / "bench")
+    programs = arguments.build / "bench"
+    found = {"machine": machine.describe(arguments.python, arguments.torch_python)}
+    loads = [machine.load()]
+    rows, unit_spread = core_times(programs / "core_bench", arguments, rest)
+    loads.append(machine.load())
+    found["growth"] = growth(programs)
+    loads.append(machine.load())
+    why = machine.reasons(loads, unit_spread)
+    found["core"], found["inconclusive"] = rows, why
+    found["machine"]["load"] = round(max(loads), 2)
+    found["instructions"] = core_counts(programs / "core_instructions")
+    print(f"Times are inconclusive: {'; '.join(why)}" if why else "The machine was idle.")
+    print_core(rows, why)
+    print_counts(found["instructions"])
+    print_growth(found["growth"], why)
+    if not arguments.core:
+        found.update(others(programs, arguments))
+    found["bindings"] = texts(arguments.bindings)
+    out = arguments.build / "results.json"
+    out.write_text(json.dumps(found, indent=1) + "\n")
+    print(f"\nwritten: {out}; docs/performance.md from it: bench/performance.py {out}")
 
 
 if __name__ == "__main__":

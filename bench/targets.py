@@ -54,6 +54,14 @@ LIKE = {
     "wrap_vouched": ("upgrade_vouched", 1, 0),
 }
 UNIT = 130
+# Rows of growth_bench.
+GROWTH = {
+    "bytes_per_tensor/4": 192,
+    "registrations/10000": 50,
+    "registrations_bytes/10000": 4 << 20,
+    **{f"look_up/{entries}": 16 for entries in (1, 10, 100, 1000, 10000)},
+    "dlopen_and_first_call": 60,
+}
 PERMUTED_TARGETS = {("validate", 4): (1.6, 260)}
 
 
@@ -68,19 +76,21 @@ def target(operation, ndim, strides, unit, found):
     return pair[unit] if pair else None
 
 
-def cell(value, goal, digits):
-    """Such as "2.21 (2.4)", with an exclamation mark if the target is missed."""
+def cell(value, goal, digits, sure=True):
+    """Such as "2.21 (2.4)", with an exclamation mark if the target is missed, and a question mark if
+    the run decides nothing."""
     if value is None:
         return ""
     text = f"{value:.{digits}f}"
     if goal is None:
         return text
-    return f"{text} ({goal:.4g}){'!' if value > goal else ''}"
+    mark = "" if value <= goal else "!"
+    return f"{text} ({goal:.4g}){mark if sure else '?'}"
 
 
-def table(found, unit, digits):
+def table(found, unit, digits, sure=True):
     """Lines of the table; `found` maps (operation, ndim, strides) to a number."""
-    line = "{:<39}{:<10}" + "{:<17}" * len(NDIMS)
+    line = "{:<42}{:<10}" + "{:<17}" * len(NDIMS)
     yield line.format("operation", "strides", *(f"ndim {ndim}" for ndim in NDIMS)).rstrip()
     for operation, title in ROWS.items():
         for strides in STRIDES:
@@ -88,5 +98,5 @@ def table(found, unit, digits):
             if not any(values):
                 continue
             goals = [target(operation, ndim, strides, unit, found) for ndim in NDIMS]
-            cells = [cell(v, g, digits) for v, g in zip(values, goals)]
+            cells = [cell(v, g, digits, sure) for v, g in zip(values, goals)]
             yield line.format(title, strides, *cells).rstrip()

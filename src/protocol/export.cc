@@ -62,6 +62,7 @@ DLBRIDGE_NOINLINE DLBridgeStatus ExportGenerally(void* tensor, DLBridgeKind kind
                                                  DLPackVersion target,
                                                  const DLBridgeConvertOptions* options, void** out,
                                                  DLBridgeKind* out_kind, DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckTarget(target, error));
   Options storage;
   DLBRIDGE_TRY(ReadExportOptions(options, target, &storage, error));
   DLBridgeKind decided = kind;
@@ -84,7 +85,6 @@ DLBridgeStatus dlbridge_export(void* tensor, DLBridgeKind kind, DLPackVersion ta
   DLBRIDGE_REQUIRE(tensor);
   DLBRIDGE_REQUIRE(out);
   DLBRIDGE_REQUIRE(out_kind);
-  DLBRIDGE_TRY(dlbridge::CheckTarget(target, error));
   // Fast path: a new legacy tensor for a consumer of the default version.
   if (options == nullptr && target.major == dlbridge::kMajor &&
       dlbridge::SharedVersion(target) == dlbridge::kDefaultVersion &&

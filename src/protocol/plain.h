@@ -17,6 +17,8 @@
 
 namespace dlbridge {
 
+constexpr uint64_t kMaxAxes = DLBRIDGE_MAX_NDIM;
+
 // Not a status: the general path decides.
 constexpr DLBridgeStatus kUndecided = -1;
 
@@ -35,7 +37,7 @@ DLBRIDGE_INLINE bool HasPlainDtype(const Head& head) {
 // made of it.
 template <Version kVersion, bool kValidates>
 DLBRIDGE_INLINE bool IsPlain(const Head& head) {
-  if (head.ndim > DLBRIDGE_MAX_NDIM) {
+  if (head.ndim > kMaxAxes) {
     return false;
   }
   const bool dtype =

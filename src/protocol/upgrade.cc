@@ -147,15 +147,29 @@ DLBRIDGE_INLINE DLBridgeStatus FillFromLegacy(DLManagedTensor* source, const Hea
 template <uint32_t kOptions>
 DLBRIDGE_INLINE DLBridgeStatus MakePlain(DLManagedTensor* source, Node** out,
                                          DLBridgeError* error) {
-  const Head head = LoadHead(source->dl_tensor);
-  if (DLBRIDGE_UNLIKELY(!(IsPlain<kDefaultVersion, kValidates<kOptions>>(head)))) {
+  // With validation, nothing is allocated for a source whose head is rejected. Without it,
+  // rejections are rare: the head is loaded when it is needed, so that fewer values outlive the
+  // allocation.
+  constexpr bool kHeadFirst = kValidates<kOptions>;
+  Head head = {0, 0, LoadNdim(source->dl_tensor), 0};
+  if (kHeadFirst) {
+    LoadCodes(source->dl_tensor, &head);
+  }
+  const bool fits = kHeadFirst ? IsPlain<kDefaultVersion, true>(head) : head.ndim <= kMaxAxes;
+  if (DLBRIDGE_UNLIKELY(!fits)) {
     return kUndecided;
   }
   Node* node = AllocatePlain(head);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RejectForMemory<kOptions>(*source, error);
   }
-  const DLBridgeStatus status = FillFromLegacy<kOptions>(source, head, false, node, error);
+  DLBridgeStatus status = kUndecided;
+  if (!kHeadFirst) {
+    LoadCodes(source->dl_tensor, &head);
+  }
+  if (kHeadFirst || DLBRIDGE_LIKELY((IsPlain<kDefaultVersion, false>(head)))) {
+    status = FillFromLegacy<kOptions>(source, head, false, node, error);
+  }
   if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
     DiscardNode(node);
     return status;
@@ -219,16 +233,12 @@ constexpr uint32_t kVouch = DLBRIDGE_CONVERT_VOUCH_WRITABLE;
 static_assert((kSkip | kVouch) == kPlainBits, "one case for each combination");
 template <class Function>
 DLBRIDGE_INLINE DLBridgeStatus WithPlainBits(uint32_t options, Function function) {
-  switch (options) {
-    case kSkip:
-      return function(std::integral_constant<uint32_t, kSkip>());
-    case kVouch:
-      return function(std::integral_constant<uint32_t, kVouch>());
-    case kSkip | kVouch:
-      return function(std::integral_constant<uint32_t, kSkip | kVouch>());
-    default:
-      return function(std::integral_constant<uint32_t, 0>());
+  if ((options & kSkip) != 0) {
+    return (options & kVouch) != 0 ? function(std::integral_constant<uint32_t, kSkip | kVouch>())
+                                   : function(std::integral_constant<uint32_t, kSkip>());
   }
+  return (options & kVouch) != 0 ? function(std::integral_constant<uint32_t, kVouch>())
+                                 : function(std::integral_constant<uint32_t, 0>());
 }
 
 // ------------------------------------------------------------------------ dlbridge-owned sources

@@ -54,9 +54,19 @@ struct Head {
   DLBRIDGE_INLINE uint32_t lanes() const { return dtype >> 16; }
 };
 
+DLBRIDGE_INLINE uint64_t LoadNdim(const DLTensor& tensor) {
+  return static_cast<uint32_t>(Load(&tensor.ndim));
+}
+// Loads all but ndim.
+DLBRIDGE_INLINE void LoadCodes(const DLTensor& tensor, Head* out) {
+  out->device_type = LoadWord(&tensor.device.device_type);
+  out->device_id = Load(&tensor.device.device_id);
+  out->dtype = LoadWord(&tensor.dtype);
+}
 DLBRIDGE_INLINE Head LoadHead(const DLTensor& tensor) {
-  return {LoadWord(&tensor.device.device_type), Load(&tensor.device.device_id),
-          static_cast<uint32_t>(Load(&tensor.ndim)), LoadWord(&tensor.dtype)};
+  Head head = {0, 0, LoadNdim(tensor), 0};
+  LoadCodes(tensor, &head);
+  return head;
 }
 DLBRIDGE_INLINE void StoreHead(const Head& head, DLTensor* out) {
   std::memcpy(&out->device.device_type, &head.device_type, sizeof head.device_type);
