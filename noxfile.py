@@ -7,6 +7,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -564,16 +565,44 @@ def budget(session):
     stages.checks(session, sys.executable, "-B", "bench/budget.py", "check", binary)
 
 
+def bench_bindings(session):
+    """The benchmarks of the bindings beside their peers, one after the other, as texts."""
+    shutil.rmtree(BUILD / "bench-texts", ignore_errors=True)
+    (BUILD / "bench-texts").mkdir()
+    prefix = BUILD / "bench-prefix"
+    stages.build(session, "release")
+    stages.quietly(
+        session, "bench-install", "cmake", "--install", BUILD / "release", "--prefix", prefix
+    )
+    for name in ("rust", "go", "python"):
+        command = (sys.executable, "-m", "nox", "-f", f"bindings/{name}/noxfile.py", "-s", "bench")
+        environment = {**os.environ, "DLBRIDGE_PREFIX": str(prefix)}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        # nox logs to stderr; its lines start with "nox > ".
+        lines = [line.removeprefix("nox > ") for line in (done.stderr + done.stdout).splitlines()]
+        figures = [line.rstrip() for line in lines if re.search(r"\d\.\d+ ?x\b|instructions", line)]
+        if done.returncode != 0 or not figures:
+            session.log(f"no figures of bindings/{name}: " + "; ".join(lines[-3:]))
+            continue
+        (BUILD / f"bench-texts/{name}.txt").write_text("\n".join(figures) + "\n")
+
+
 @stage
 def bench(session):
-    """Benchmarks beside malloc and other libraries; options go to the program."""
+    """Benchmarks beside malloc and other libraries; writes docs/performance.md. `--core`: only the
+    core; other options go to the program."""
     need_device_headers(session)
     stages.environment(session, "venv", "tests/interop/requirements.txt")
+    plots = stages.environment(session, "bench-venv", "bench/requirements.txt")
     options = ("-DDLBRIDGE_BUILD_TESTS=ON", "-DDLBRIDGE_BUILD_BENCH=ON")
     targets = ("benchmarks",)
     binary = stages.build(session, "release", *options, folder="bench", targets=targets)
-    report = ("python3", "-B", "bench/report.py", str(binary), *session.posargs)
+    if "--core" not in session.posargs:
+        bench_bindings(session)
+    report = (str(plots), "-B", "bench/report.py", str(binary), *session.posargs)
     session.run(*report, external=True)
+    write = (str(plots), "-B", "bench/performance.py", str(binary / "results.json"))
+    session.run(*write, external=True)
 
 
 # ------------------------------------------------------------------------------------ NVIDIA GPUs

@@ -273,14 +273,12 @@ class UpgradeMany {
   DLBridgeError error_;
 };
 
-// An extent of the first axis is negative.
+// The dtype has no lanes.
 template <bool kReported>
 class Refuse {
  public:
-  explicit Refuse(const Shape& shape) : source_(shape), extents_(source_.tensor().ndim, 2) {
-    extents_[0] = -3;
-    tensor_ = source_.tensor();
-    tensor_.shape = extents_.data();
+  explicit Refuse(const Shape& shape) : source_(shape), tensor_(source_.tensor()) {
+    tensor_.dtype.lanes = 0;
   }
   void operator()() {
     DLBridgeError* error = kReported ? &error_ : nullptr;
@@ -290,7 +288,6 @@ class Refuse {
 
  private:
   Source source_;
-  std::vector<int64_t> extents_;
   DLTensor tensor_;
   DLBridgeError error_;
 };

@@ -23,9 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 INK = "#123456"
 # Each has a contrast of at least 3 on white and on GitHub's dark background.
 OURS, PEER, OTHER = "#2f81f7", "#d9730d", "#8b949e"
-STYLE = (
-    "<style>svg{color:#1f2328}@media(prefers-color-scheme:dark){svg{color:#e6edf3}}</style>"
-)
+STYLE = "<style>svg{color:#1f2328}@media(prefers-color-scheme:dark){svg{color:#e6edf3}}</style>"
 BARS = (
     ("validate", OURS), ("share", OURS), ("tvm_export", PEER), ("upgrade_into", OURS),
     ("upgrade_vouched", OURS), ("upgrade", OURS), ("import", OURS), ("import_unknown", OURS),

@@ -18,17 +18,27 @@ constexpr StatusRow kStatuses[] = {
 #undef DLBRIDGE_ROW
 };
 
+// A literal with its length, so that a message is written without counting characters.
+struct Literal {
+  const char* text;
+  size_t length;
+};
+template <size_t kSize>
+constexpr Literal LiteralOf(const char (&text)[kSize]) {
+  return {text, kSize - 1};
+}
+
 struct RuleRow {
   const char* name;
-  const char* text;
+  Literal text;
   const char* expected;
   const char* found;
-  const char* remedy;
+  Literal remedy;
 };
 
 constexpr RuleRow kRules[] = {
 #define DLBRIDGE_ROW(name, status, text, expected, found, remedy) \
-  {#name, text, expected, found, remedy},
+  {#name, LiteralOf(text), expected, found, LiteralOf(remedy)},
     DLBRIDGE_RULES(DLBRIDGE_ROW)
 #undef DLBRIDGE_ROW
 };
@@ -255,7 +265,7 @@ const char* RuleName(DLBridgeRule rule) {
 }
 
 const char* RuleText(DLBridgeRule rule) {
-  return static_cast<uint32_t>(rule) < kRuleCount ? kRules[rule].text
+  return static_cast<uint32_t>(rule) < kRuleCount ? kRules[rule].text.text
                                                   : "this library does not know the rule";
 }
 
@@ -322,11 +332,11 @@ void ReportRule(DLBridgeError* error, Violation violation) {
   if (violation.axis >= 0) {
     text.String("axis ").Signed(violation.axis).String(": ");
   }
-  text.String(row.text).String(": expected ");
+  text.Append(row.text.text, row.text.length).String(": expected ");
   WriteExpected(violation, &text);
   text.String(", found ");
   WriteFound(violation, &text);
-  text.String("; ").String(row.remedy);
+  text.String("; ").Append(row.remedy.text, row.remedy.length);
 }
 
 void ReportStatus(DLBridgeError* error, DLBridgeStatus status, const char* subject,

@@ -21,8 +21,6 @@ TextWriter& TextWriter::Append(const char* text, size_t length) {
   return *this;
 }
 
-TextWriter& TextWriter::String(const char* text) { return Append(text, std::strlen(text)); }
-
 namespace {
 
 // Writes the decimal digits so that they end before `end`, and returns their beginning.

@@ -6,6 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+
+#include "support/checked.h"
 
 namespace dlbridge {
 
@@ -15,7 +18,8 @@ class TextWriter {
   TextWriter(char* buffer, size_t size) : buffer_(buffer), size_(size) { Terminate(); }
 
   TextWriter& Character(char character) { return Append(&character, 1); }
-  TextWriter& String(const char* text);
+  // Inlined, so that the compiler computes the length of a literal.
+  DLBRIDGE_INLINE TextWriter& String(const char* text) { return Append(text, std::strlen(text)); }
   TextWriter& Append(const char* text, size_t length);
   TextWriter& Signed(int64_t value);
   TextWriter& Unsigned(uint64_t value);
