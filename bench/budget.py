@@ -34,7 +34,7 @@ def limit(recorded):
 
 
 def judge(section, budget, found):
-    """Lines for each operation of a section: `passed` or `FAILED`, and a note on what got cheaper."""
+    """A line for each operation: `passed` or `FAILED`, and a note on what got cheaper."""
     how = f"run `{SECTIONS[section]}` and commit bench/budget.json with the change"
     for name in sorted(budget.keys() | found.keys()):
         if name not in found:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs all benchmarks of a build folder, prints them, and writes JSON from which performance.py makes
-docs/performance.md.
+"""Runs all benchmarks of a build folder, prints them, and writes JSON from which performance.py
+makes docs/performance.md.
 
-Times are CPU time: medians of short batches that are interleaved at random, so that other load on the
-machine affects all contestants, with the distance of their quartiles. On a machine under load a time
-is reported as inconclusive instead of as a target that is met or missed. Instructions do not depend
-on the load. Unknown options go to core_bench. DLBRIDGE_TORCH_PYTHON is a Python with PyTorch, whose
-copies are measured too.
+Times are CPU time: medians of short batches that are interleaved at random, so that other load on
+the machine affects all contestants, with the distance of their quartiles. On a machine under load a
+time is reported as inconclusive instead of as a target that is met or missed. Instructions do not
+depend on the load. Unknown options go to core_bench. DLBRIDGE_TORCH_PYTHON is a Python with
+PyTorch, whose copies are measured too.
 """
 
 import argparse

@@ -45,7 +45,8 @@ TARGETS = {
     ("refuse_reported", 4): (9.0, 1200),
     ("refuse", 4): (1.5, 194),
 }
-# The target is the cost of another operation in the same run: (operation, factor, more instructions).
+# The target is the cost of another operation in the same run: (operation, factor, instructions
+# more).
 # malloc + free of 128 bytes, the other unit, are about 130 instructions.
 LIKE = {
     "import": ("upgrade", 1.15, 0),
@@ -77,8 +78,8 @@ def target(operation, ndim, strides, unit, found):
 
 
 def cell(value, goal, digits, sure=True):
-    """Such as "2.21 (2.4)", with an exclamation mark if the target is missed, and a question mark if
-    the run decides nothing."""
+    """Such as "2.21 (2.4)", with an exclamation mark if the target is missed, and a question mark
+    if the run decides nothing."""
     if value is None:
         return ""
     text = f"{value:.{digits}f}"
