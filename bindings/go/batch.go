@@ -67,6 +67,10 @@ func (b *Batch) Close() error {
 	left := 0
 	for i := range b.tensors {
 		tensor := &b.tensors[i]
+		// Nearly always: neither in use nor closed, and without AutoClose.
+		if tensor.state.CompareAndSwap(0, stateClosed|stateReleasing) {
+			continue
+		}
 		if !tensor.close() {
 			left++
 			continue

@@ -3,7 +3,14 @@
 
 package dlbridge
 
-// #include "bridge.h"
+/*
+// With the default options a conversion calls no deleter, allocator or driver.
+#cgo noescape godl_upgrade_plain
+#cgo nocallback godl_upgrade_plain
+#cgo noescape godl_import_plain
+#cgo nocallback godl_import_plain
+#include "bridge.h"
+*/
 import "C"
 
 import (

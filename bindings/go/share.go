@@ -4,6 +4,8 @@
 package dlbridge
 
 /*
+#cgo noescape godl_share
+#cgo nocallback godl_share
 #cgo noescape godl_view
 #cgo nocallback godl_view
 #include "bridge.h"
