@@ -101,11 +101,30 @@ _NAMES = tuple(field.name for field in dataclasses.fields(Options))
 _COPYING = {"readonly": "copy", "strides": "compact", "lazy": "resolve", "dtype": "narrow"}
 
 
-def _remedy_of(array: Any) -> dict[str, str]:
-    """The arguments of adapt that permit the export of an array that was rejected."""
-    if _producers.takes_part_in_gradients(array):
-        return {"grad": "detach"}
-    return {"lazy": "resolve"} if _producers.lazy_marks(array) else {}
+# The guards that an argument of adapt satisfies.
+_PERMISSIONS: dict[Literal["requires_grad", "conjugated", "negated"], dict[str, str]] = {
+    "requires_grad": {"grad": "detach"},
+    "conjugated": {"lazy": "resolve"},
+    "negated": {"lazy": "resolve"},
+}
+
+
+def _explain(error: BufferError) -> None:
+    """Raises a Rejection with the remedy for the rejection of a guard."""
+    for name, remedy in _PERMISSIONS.items():
+        if str(error) == _core.guard_text(name):
+            raise Rejection.with_message(str(error), **remedy) from None
+
+
+def _check_values(array: Any) -> None:
+    """Rejects arrays that only look like a tensor of torch, whose import has no guard."""
+    torch = _producers.imported_framework("torch")
+    if torch is not None and isinstance(array, getattr(torch, "Tensor", ())):
+        return
+    marks = ["requires_grad"] if _producers.takes_part_in_gradients(array) else []
+    for name, remedy in _PERMISSIONS.items():
+        if name in [*marks, *_producers.lazy_marks(array)]:
+            raise Rejection.with_message(_core.guard_text(name), **remedy)
 
 
 class _Answer:
@@ -155,13 +174,12 @@ class Adapted(_core.Exporter):
         self._tensor: _core.Tensor | None = None
         self._resolved: list[str] = []
         self._array = self._prepared(array)
+        _check_values(self._array)
         try:
             self._tensor = _producers.import_array(self._array)
         except BufferError as error:
-            remedy = _remedy_of(self._array)
-            if not remedy:
-                raise
-            raise Rejection.with_message(str(error), **remedy) from None
+            _explain(error)
+            raise
 
     def _prepared(self, array: Any) -> Any:
         """The array, detached and with its lazy operations applied where that is permitted."""
@@ -291,9 +309,9 @@ class Adapted(_core.Exporter):
     ) -> tuple[_consumers.Consumer, bool]:
         """The consumer, and whether it is certain.
 
-        The caller's option and the consumer's tuple of keyword names are certain. A Python frame may
-        be that of a function that forwards the request, so it only helps to choose a layout and to
-        write messages.
+        The caller's option and the consumer's tuple of keyword names are certain. A Python frame
+        may be that of a function that forwards the request, so it only helps to choose a layout
+        and to write messages.
         """
         if self._options.consumer is None and recognised is not None:
             return _consumers.by_title(recognised) or _consumers.keeping_stranger(asked), True
@@ -461,22 +479,27 @@ def _never_writes(answer: _Answer) -> bool:
     return framework.immutable or (framework.moves_to or own) != own
 
 
+def _unknown_consumer(title: str, legacy: bool) -> Rejection:
+    """The rejection that a Tensor's own __dlpack__ gives too."""
+    request = " with a request for a legacy capsule, which cannot record it" if legacy else ""
+    return Rejection.with_message(
+        f"expected a consumer that is known to keep READ_ONLY for a read-only tensor, found {title}"
+        f"{request}: use copy=True of its from_dlpack, or dlbridge.to or dlbridge.adapt with "
+        "readonly='copy'; readonly='keep' passes this memory on with the flag, readonly='drop' "
+        "without it",
+        readonly="copy",
+    )
+
+
 def _lose_read_only(answer: _Answer, options: Options, legacy: bool, certain: bool) -> None:
-    framework = answer.framework
-    title = framework.title if framework.name else "an unknown consumer"
-    if legacy:
-        how = "requests a legacy capsule, which cannot record it"
-    elif certain or not (framework.honours_read_only or not framework.name):
-        how = "ignores the flag"
-    else:
-        how = "is not known to keep the flag"
+    title = answer.framework.title if answer.framework.name else "an unknown consumer"
+    how = "requests a legacy capsule, which cannot record it" if legacy else "ignores the flag"
     why = f"the array is read-only, and {title} {how}"
     if options.readonly not in ("copy", "drop"):
+        if not certain:
+            raise _unknown_consumer(title, legacy)
         raise Rejection(
-            f"expected an array that may be written to: {why}",
-            "readonly='drop' of adapt or to, or copy=True of the consumer's from_dlpack, or"
-            " consumer='numpy' and the like or readonly='keep' for one that keeps READ_ONLY,",
-            readonly="copy",
+            f"expected an array that may be written to: {why}", "readonly='drop'", readonly="copy"
         )
     if options.readonly == "copy":
         answer.copy(why)

@@ -71,9 +71,7 @@ def test_a_plain_array_is_exported_unchanged_to_every_consumer(name):
 @pytest.mark.parametrize("name", ["torch", "paddle", "onnxruntime"])
 def test_a_consumer_that_ignores_read_only_is_rejected(name):
     adapted = dlbridge.adapt(frozen())
-    with pytest.raises(
-        BufferError, match=r"read-only.*readonly='copy' or readonly='drop'"
-    ) as error:
+    with pytest.raises(BufferError, match=r"read-only.*readonly='copy'.*readonly='drop'") as error:
         ask(adapted, name)
     assert error.value.remedy == {"readonly": "copy"}
     assert adapted.rejection is error.value
@@ -102,8 +100,8 @@ def test_the_caller_may_drop_read_only(name):
 
 def test_an_immutable_consumer_needs_no_permission():
     array = frozen()
-    adapted = dlbridge.adapt(array)
-    assert look(ask(adapted, "jax")).data_ptr == address(array)
+    adapted = dlbridge.adapt(array, consumer="jax")
+    assert look(adapted.__dlpack__(stream=None)).data_ptr == address(array)
     assert "never writes" in adapted.report[0]
     capsule = dlbridge.adapt(array, consumer="tensorflow").__dlpack__()
     assert _core.capsule_kind(capsule) == "legacy"
@@ -111,16 +109,32 @@ def test_an_immutable_consumer_needs_no_permission():
 
 def test_a_consumer_that_supports_read_only_gets_the_flag():
     assert not np.from_dlpack(dlbridge.adapt(frozen())).flags.writeable
-    assert look(ask(dlbridge.adapt(frozen()), "dpnp")).readonly
-
-
-def test_an_unknown_consumer_gets_what_its_request_supports():
-    adapted = dlbridge.adapt(frozen())
+    adapted = dlbridge.adapt(frozen(), consumer="dpnp")
     assert look(adapted.__dlpack__(max_version=(1, 0))).readonly
-    with pytest.raises(BufferError, match="requests a legacy capsule"):
-        adapted.__dlpack__()
-    with pytest.raises(BufferError, match="requests a legacy capsule"):
-        adapted.__dlpack__(max_version=(0, 8))
+
+
+def test_a_frame_is_no_permission():
+    """The caller may be a function that forwards the request of another consumer."""
+    for name in ASKS:
+        with pytest.raises(BufferError, match="known to keep READ_ONLY"):
+            ask(dlbridge.adapt(frozen()), name)
+
+
+def test_an_unknown_consumer_gets_read_only_memory_only_if_the_caller_says_so():
+    adapted = dlbridge.adapt(frozen())
+    for version in ((1, 0), (1, 3), (0, 8), None):
+        with pytest.raises(BufferError, match="found an unknown consumer"):
+            adapted.__dlpack__(max_version=version)
+    array = frozen()
+    kept = dlbridge.adapt(array, readonly="keep")
+    tensor = look(kept.__dlpack__(max_version=(1, 0)))
+    assert tensor.readonly
+    assert tensor.data_ptr == address(array)
+    assert kept.report == ("READ_ONLY kept: the caller states that the consumer keeps it",)
+    with pytest.raises(BufferError, match="legacy capsule"):
+        kept.__dlpack__()
+    with pytest.raises(BufferError, match="legacy capsule"):
+        kept.__dlpack__(max_version=(0, 8))
 
 
 def test_an_unknown_consumer_gets_no_code_newer_than_its_version():
@@ -302,7 +316,7 @@ class Lazy:
 def test_lazy_operations_need_permission():
     values = np.arange(3) + 1j * np.arange(3)
     for marks in ({"conjugated": True}, {"negated": True}):
-        with pytest.raises(BufferError, match=f"lazily {[*marks][0]}.*lazy='resolve'"):
+        with pytest.raises(BufferError, match=f"{[*marks][0]} on reading.*lazy='resolve'"):
             dlbridge.adapt(Lazy(values, **marks))
     adapted = dlbridge.adapt(Lazy(values, conjugated=True, negated=True), lazy="resolve")
     np.testing.assert_array_equal(np.from_dlpack(adapted), -values.conj())

@@ -309,7 +309,13 @@ def test_read_only_is_exported_from_1_0_on():
     """READ_ONLY is exported in the struct that has flags."""
     array = np.arange(3.0)
     array.flags.writeable = False
-    assert flags(from_dlpack(array).__dlpack__(max_version=(1, 0))) & READ_ONLY
+    assert not np.from_dlpack(from_dlpack(array)).flags.writeable
+    with pytest.raises(BufferError, match="known to keep READ_ONLY") as caught:
+        from_dlpack(array).__dlpack__(max_version=(1, 0))
+    assert caught.value.status == "POLICY"
+    copy = from_dlpack(array).__dlpack__(max_version=(1, 0), copy=True)
+    assert flags(copy) & IS_COPIED
+    assert not flags(copy) & READ_ONLY
     assert not flags(from_dlpack(np.arange(3.0)).__dlpack__(max_version=(1, 0))) & READ_ONLY
 
 

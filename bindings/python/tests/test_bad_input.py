@@ -15,6 +15,7 @@ import tracemalloc
 import weakref
 
 import dlbridge
+import numpy as np
 import producers
 import pytest
 from dlbridge import _core, from_dlpack
@@ -462,19 +463,69 @@ def test_an_exception_of_the_producer_passes_unchanged(error, asked):
     with pytest.raises(type(error)) as caught:
         from_dlpack(producer, **asked)
     assert caught.value is error
-    assert len(producer.asked) == 1
+    # These may mean that the producer does not support `copy` or `dl_device`: it is asked without.
+    unsupported = (BufferError, ValueError, RuntimeError)
+    again = asked and isinstance(error, unsupported) and not isinstance(error, RecursionError)
+    assert len(producer.asked) == (2 if again else 1)
     assert error.__context__ is None
     error.__traceback__ = None
 
 
 def test_a_type_error_of_the_body_passes_unchanged():
-    """The error looks like an unknown keyword, so the producer is called again without it."""
-    error = TypeError("of the body")
-    producer = Raises(error)
-    with pytest.raises(TypeError) as caught:
-        from_dlpack(producer)
-    assert caught.value is error
-    assert producer.asked == [{"max_version": (1, 3)}, {}]
+    """It has a traceback, unlike the error for an unknown keyword: the producer is called once."""
+    for text in ("of the body", "a bad argument", "help() got an unexpected keyword argument 'x'"):
+        error = TypeError(text)
+        producer = Raises(error)
+        with pytest.raises(TypeError) as caught:
+            from_dlpack(producer, copy=True)
+        assert caught.value is error
+        assert producer.asked == [{"max_version": (1, 3), "copy": True}]
+
+
+class Forwards:
+    """Passes all keywords on to a producer that may not know them."""
+
+    def __init__(self, producer):
+        self.producer = producer
+
+    def __dlpack__(self, **keywords):
+        return self.producer.__dlpack__(**keywords)
+
+
+@pytest.mark.parametrize("asked", [{}, {"copy": True}, {"device": "cpu:0"}])
+def test_an_unknown_keyword_of_a_forwarded_call_is_left_out(asked):
+    tensor = from_dlpack(Forwards(producers.LegacyProducer()), **asked)
+    assert tensor.copied == ("copy" in asked)
+
+
+class Unsupported:
+    """Raises an error for the keywords that it knows and does not support."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __dlpack__(self, *, max_version=None, dl_device=None, copy=None):
+        if dl_device is not None or copy is not None:
+            raise self.error("copy and dl_device are not supported yet")
+        return np.arange(3.0).__dlpack__(max_version=max_version)
+
+
+@pytest.mark.parametrize("error", [BufferError, NotImplementedError, RuntimeError, ValueError])
+def test_unsupported_keywords_are_done_without(error):
+    """dlbridge copies itself, as for a producer that does not know the keywords."""
+    tensor = from_dlpack(Unsupported(error), copy=True)
+    assert tensor.copied
+    assert not tensor.readonly
+    assert not from_dlpack(Unsupported(error), device="cpu").copied
+    assert from_dlpack(Unsupported(error), copy=True, device="cpu").copied
+
+
+def test_a_refused_copy_false_stays_refused():
+    """The producer may mean that it would have to copy."""
+    for error in (BufferError, RuntimeError, ValueError):
+        with pytest.raises(error):
+            from_dlpack(Unsupported(error), copy=False)
+    assert not from_dlpack(Unsupported(NotImplementedError), copy=False).copied
 
 
 def test_exceptions_of_properties_pass_unchanged():

@@ -312,12 +312,12 @@ assert x.deleted == len(x.made), x.deleted
     return producers.run(program)
 
 
-def test_torch_is_called_if_its_table_would_not_reject():
+def test_torch_is_guarded_where_its_table_would_not_reject():
     assert run_guard({}) == "1 0 float32\n"
-    assert run_guard({"requires_grad": True}).endswith(" 1 float32\n")
+    assert "found one that requires a gradient" in run_guard({"requires_grad": True})
     complex64 = {"dtype": (5, 64, 1), "shape": (3,), "strides": (1,)}
     assert run_guard({}, **complex64) == "1 0 complex64\n"
-    assert run_guard({"is_conj": True}, **complex64).endswith(" 1 complex64\n")
+    assert "conjugated on reading" in run_guard({"is_conj": True}, **complex64)
     assert run_guard({"is_neg": True}).startswith("UNREPRESENTABLE expected a tensor whose memory")
 
 

@@ -2,8 +2,9 @@
 /** \file
  * dlbridge_py_dlpack: the whole of __dlpack__ for an extension type. Part of dlbridge/cpython_api.h.
  *
- * The memory of a read-only tensor goes without a copy only to a consumer that is known to keep READ_ONLY
- * or never to write. Every other request gets a BufferError, or a writable copy if it has copy=True. */
+ * The memory of a read-only tensor goes without a copy only to a consumer that is known to keep
+ * READ_ONLY or never to write. Every other request gets a BufferError, or a writable copy if it has
+ * copy=True. */
 #ifndef DLBRIDGE_CPYTHON_ANSWER_H_
 #define DLBRIDGE_CPYTHON_ANSWER_H_
 
@@ -25,56 +26,42 @@ typedef struct DLBridgePyRequest {
   uint32_t copy;        /**< DLBRIDGE_PY_COPY_ALWAYS, DLBRIDGE_PY_COPY_NEVER, or 0. */
 } DLBridgePyRequest;
 
-static inline int dlbridge_py_reject_keyword_(const char* expected, PyObject* found) {
-  PyErr_Format(PyExc_TypeError, "expected %s, found %R", expected, found);
+static inline int dlbridge_py_reject_keyword_(PyObject* type, const char* expected, PyObject* found) {
+  PyErr_Format(type, "expected %s, found %R", expected, found);
   return -1;
 }
 
-/* Reads an integer; -1 with an exception. */
-static inline int dlbridge_py_read_integer_(PyObject* value, long long* out) {
+/* Reads an integer from `least` to `most`. */
+static inline int dlbridge_py_read_integer_(PyObject* value, const char* expected, long long least,
+                                            long long most, long long* out) {
+  int overflow = 0;
   PyObject* number = PyNumber_Index(value);
   if (number == NULL) {
     return -1;
   }
-  *out = PyLong_AsLongLong(number);
+  *out = PyLong_AsLongLongAndOverflow(number, &overflow);
   Py_DECREF(number);
-  return *out == -1 && PyErr_Occurred() ? -1 : 0;
+  return overflow != 0 || *out < least || *out > most
+             ? dlbridge_py_reject_keyword_(PyExc_ValueError, expected, value)
+             : 0;
 }
 
-/* Reads two integers of a sequence. */
-static inline int dlbridge_py_read_pair_(PyObject* value, const char* expected, long long* first,
-                                         long long* second) {
-  PyObject *one, *two = NULL;
-  int status = -1;
-  if (!PySequence_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value) ||
-      PySequence_Size(value) != 2) {
-    PyErr_Clear();
-    return dlbridge_py_reject_keyword_(expected, value);
+/* Reads a tuple of two integers from `least` to `most`. */
+static inline int dlbridge_py_read_pair_(PyObject* value, const char* expected, long long least,
+                                         long long most, long long* first, long long* second) {
+  if (!PyTuple_Check(value) || PyTuple_Size(value) != 2) {
+    return dlbridge_py_reject_keyword_(PyExc_TypeError, expected, value);
   }
-  one = PySequence_GetItem(value, 0);
-  two = one != NULL ? PySequence_GetItem(value, 1) : NULL;
-  if (two != NULL && dlbridge_py_read_integer_(one, first) == 0 &&
-      dlbridge_py_read_integer_(two, second) == 0) {
-    status = 0;
-  }
-  Py_XDECREF(one);
-  Py_XDECREF(two);
-  return status;
-}
-
-static inline int dlbridge_py_out_of_range_(const char* expected, PyObject* found) {
-  PyErr_Format(PyExc_ValueError, "expected %s, found %R", expected, found);
-  return -1;
+  return dlbridge_py_read_integer_(PyTuple_GetItem(value, 0), expected, least, most, first) < 0
+             ? -1
+             : dlbridge_py_read_integer_(PyTuple_GetItem(value, 1), expected, least, most, second);
 }
 
 static inline int dlbridge_py_read_version_(PyObject* value, DLBridgePyRequest* out) {
-  static const char expected[] = "max_version to be None or (major, minor)";
   long long major, minor;
-  if (dlbridge_py_read_pair_(value, expected, &major, &minor) < 0) {
+  if (dlbridge_py_read_pair_(value, "max_version to be None or (major, minor)", 0, UINT32_MAX, &major,
+                             &minor) < 0) {
     return -1;
-  }
-  if (major < 0 || minor < 0 || major > UINT32_MAX || minor > UINT32_MAX) {
-    return dlbridge_py_out_of_range_(expected, value);
   }
   out->newest.major = (uint32_t)major;
   out->newest.minor = (uint32_t)minor;
@@ -82,14 +69,11 @@ static inline int dlbridge_py_read_version_(PyObject* value, DLBridgePyRequest* 
 }
 
 static inline int dlbridge_py_read_device_(PyObject* value, DLBridgePyRequest* out) {
-  static const char expected[] = "dl_device to be None or (device_type, device_id)";
   long long type, id;
   int32_t code;
-  if (dlbridge_py_read_pair_(value, expected, &type, &id) < 0) {
+  if (dlbridge_py_read_pair_(value, "dl_device to be None or (device_type, device_id)", INT32_MIN,
+                             INT32_MAX, &type, &id) < 0) {
     return -1;
-  }
-  if (type < INT32_MIN || type > INT32_MAX || id < INT32_MIN || id > INT32_MAX) {
-    return dlbridge_py_out_of_range_(expected, value);
   }
   code = (int32_t)type;
   memcpy(&out->device.device_type, &code, sizeof code); /* not every value is one of the enumeration */
@@ -101,18 +85,19 @@ static inline int dlbridge_py_read_device_(PyObject* value, DLBridgePyRequest* o
 static inline int dlbridge_py_read_stream_(PyObject* value, DLBridgePyRequest* out) {
   long long stream;
   if (!PyLong_Check(value) || PyBool_Check(value)) {
-    return dlbridge_py_reject_keyword_("stream to be None or an integer", value);
+    return dlbridge_py_reject_keyword_(PyExc_TypeError, "stream to be None or an integer", value);
   }
-  if (dlbridge_py_read_integer_(value, &stream) < 0) {
+  /* DLBRIDGE_ARRAY_API_STREAM_NONE is INT64_MIN */
+  if (dlbridge_py_read_integer_(value, "a stream", -INT64_MAX, INT64_MAX, &stream) < 0) {
     return -1;
   }
   out->stream = stream;
-  return stream == DLBRIDGE_ARRAY_API_STREAM_NONE ? dlbridge_py_out_of_range_("a stream", value) : 0;
+  return 0;
 }
 
 static inline int dlbridge_py_read_copy_(PyObject* value, DLBridgePyRequest* out) {
   if (value != Py_True && value != Py_False) {
-    return dlbridge_py_reject_keyword_("copy to be None, True or False", value);
+    return dlbridge_py_reject_keyword_(PyExc_TypeError, "copy to be None, True or False", value);
   }
   out->copy = value == Py_True ? DLBRIDGE_PY_COPY_ALWAYS : DLBRIDGE_PY_COPY_NEVER;
   return 0;
@@ -146,8 +131,7 @@ static inline int dlbridge_py_read_request(PyObject* const* arguments, Py_ssize_
   out->names = names;
   out->stream = DLBRIDGE_ARRAY_API_STREAM_NONE;
   if (count != 0) {
-    PyErr_Format(PyExc_TypeError, "expected __dlpack__ with keyword arguments only, found %zd others",
-                 count);
+    PyErr_Format(PyExc_TypeError, "expected __dlpack__ without positional arguments, found %zd", count);
     return -1;
   }
   for (i = 0; i < named; ++i) {
@@ -158,8 +142,8 @@ static inline int dlbridge_py_read_request(PyObject* const* arguments, Py_ssize_
   return 0;
 }
 
-/* Orders the work that produced the tensor, on `producer`, before the consumer's stream, which belongs to
- * the device that the consumer asked for. */
+/* Orders the work that produced the tensor, on `producer`, before the consumer's stream, which belongs
+ * to the device that the consumer asked for. */
 static inline int dlbridge_py_order_request_(DLDevice own, DLDevice wanted, int64_t producer,
                                              int64_t consumer) {
   DLBridgeStream from, to;
@@ -208,15 +192,19 @@ static inline const char* dlbridge_py_caller_(void) {
   return found;
 }
 
-/** Raises the BufferError for a read-only tensor that a consumer would make writable; returns -1.
- * `consumer` (may be NULL) is its name. \since 0.4.0 */
-static inline int dlbridge_py_reject_read_only(const char* consumer) {
+static inline int dlbridge_py_reject_as_(DLBridgeRule rule, const char* consumer, const char* request) {
   return dlbridge_py_reject_(
-      PyExc_BufferError, DLBRIDGE_ERROR_POLICY, DLBRIDGE_RULE_NONE,
-      "expected a consumer that is known to keep READ_ONLY for a read-only tensor, found %s: use "
-      "copy=True of its from_dlpack, dlbridge.to(x, target, readonly='copy') or dlbridge.adapt(x, "
-      "readonly='copy'); readonly='keep' or readonly='drop' passes this memory on",
-      consumer != NULL ? consumer : dlbridge_py_caller_());
+      PyExc_BufferError, DLBRIDGE_ERROR_POLICY, rule,
+      "expected a consumer that is known to keep READ_ONLY for a read-only tensor, found %s%s: use "
+      "copy=True of its from_dlpack, or dlbridge.to or dlbridge.adapt with readonly='copy'; "
+      "readonly='keep' passes this memory on with the flag, readonly='drop' without it",
+      consumer, request);
+}
+
+/** Raises the BufferError for a read-only tensor that an exchange table does not export, since its
+ * consumer may make the tensor writable; returns -1. \since 0.4.0 */
+static inline int dlbridge_py_reject_read_only(void) {
+  return dlbridge_py_reject_as_(DLBRIDGE_RULE_NONE, dlbridge_py_caller_(), "");
 }
 
 /* The options of the export, if the memory of a read-only tensor may go to the consumer; else -1. */
@@ -228,7 +216,12 @@ static inline int dlbridge_py_allow_(const DLBridgePyRequest* request, uint32_t*
     *options |= legacy ? (uint32_t)DLBRIDGE_CONVERT_DROP_READ_ONLY : 0;
     return 0;
   }
-  return known == DLBRIDGE_PY_CONSUMER_KEEPS && !legacy ? 0 : dlbridge_py_reject_read_only(NULL);
+  if (known == DLBRIDGE_PY_CONSUMER_KEEPS && !legacy) {
+    return 0;
+  }
+  return legacy ? dlbridge_py_reject_as_(DLBRIDGE_RULE_LEGACY_READ_ONLY, dlbridge_py_caller_(),
+                                         " with a request for a legacy capsule, which cannot record it")
+                : dlbridge_py_reject_read_only();
 }
 
 /* Rejects copy=False with another device than the tensor's. */
@@ -266,8 +259,8 @@ static inline int dlbridge_py_prepare_(DLManagedTensorVersioned** tensor, int64_
 }
 
 /** Answers a request: a new reference to the capsule. `tensor` is an owner (dlbridge_share) that passes
- * to the capsule, and is released on failure. `stream` is the stream of the Python array API before which
- * the work on the tensor is ordered, or DLBRIDGE_ARRAY_API_STREAM_NONE: the legacy default stream.
+ * to the capsule, and is released on failure. `stream` is the stream of the Python array API before
+ * which the work on the tensor is ordered, or DLBRIDGE_ARRAY_API_STREAM_NONE: the legacy default stream.
  * \since 0.4.0 */
 static inline PyObject* dlbridge_py_answer(DLManagedTensorVersioned* tensor, int64_t stream,
                                            const DLBridgePyRequest* request) {

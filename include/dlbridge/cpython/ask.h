@@ -157,6 +157,9 @@ static inline int dlbridge_py_is_unknown_keyword_(PyObject* exception) {
  * copy=False a BufferError may mean that it would have to copy, and stays. */
 static inline int dlbridge_py_can_do_without_(PyObject* exception,
                                               const DLBridgePyImportOptions* options) {
+  if (PyErr_GivenExceptionMatches(exception, PyExc_RecursionError)) {
+    return 0;
+  }
   if (PyErr_GivenExceptionMatches(exception, PyExc_NotImplementedError)) {
     return 1;
   }

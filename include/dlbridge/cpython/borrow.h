@@ -17,7 +17,7 @@ typedef struct DLBridgePyBorrowed {
   DLManagedTensorVersioned* owner; /**< Released by dlbridge_py_give_back; NULL: the object owns it. */
 } DLBridgePyBorrowed;
 
-/* Returns 0 instead of the BufferError of a table that does not lend this tensor; -1 for another error. */
+/* Returns 0 instead of the BufferError of a table that does not lend this tensor; -1 for others. */
 static inline int dlbridge_py_is_not_lent_(void) {
   if (!PyErr_ExceptionMatches(PyExc_BufferError)) {
     return -1;

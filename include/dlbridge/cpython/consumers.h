@@ -4,9 +4,9 @@
  *
  * A consumer in C passes the names of its keywords in one tuple, which it makes once and keeps. A method
  * with METH_FASTCALL | METH_KEYWORDS gets that object itself. Code in Python cannot pass it on: a call
- * with keywords has a tuple of its own, and **keywords makes a new one. A request with the tuple of NumPy
- * therefore comes from NumPy, and its result goes to NumPy, whatever calls are below. The tuple of a
- * known consumer is found by one call of its from_dlpack with an object that only records it. */
+ * with keywords has a tuple of its own, and **keywords makes a new one. A request with the tuple of
+ * NumPy therefore comes from NumPy, and its result goes to NumPy, whatever calls are below. The tuple of
+ * a known consumer is found by two calls of its from_dlpack with an object that only records it. */
 #ifndef DLBRIDGE_CPYTHON_CONSUMERS_H_
 #define DLBRIDGE_CPYTHON_CONSUMERS_H_
 

@@ -35,29 +35,29 @@ enum {
 static inline const char* dlbridge_py_reason_text_(int reason) {
   static const char* const texts[] = {
       "",
-      "expected a tensor that takes no part in differentiation, found one that requires a gradient, which "
-      "would miss changes made elsewhere: detach it, or use dlbridge.adapt(x, grad='detach')",
-      "expected a tensor whose memory holds its values, found a torch view that is conjugated on reading: "
-      "call its resolve_conj() first, or use dlbridge.adapt(x, lazy='resolve')",
-      "expected a tensor whose memory holds its values, found a torch view that is negated on reading: "
-      "call its resolve_neg() first, or use dlbridge.adapt(x, lazy='resolve')",
+      "expected a tensor that takes no part in differentiation, found one that requires a gradient, "
+      "which would miss changes made elsewhere: detach it, or use dlbridge.adapt(x, grad='detach')",
+      "expected a tensor whose memory holds its values, found a torch view that is conjugated on "
+      "reading: call its resolve_conj() first, or use dlbridge.adapt(x, lazy='resolve')",
+      "expected a tensor whose memory holds its values, found a torch view that is negated on "
+      "reading: call its resolve_neg() first, or use dlbridge.adapt(x, lazy='resolve')",
       "expected a tensor with data, found a torch fake tensor, which has none: export a real tensor",
       "expected an array without a mask, found a masked one, whose mask would be lost: export its "
       "filled(value) or its data, and its mask",
-      "expected an array with values, found a JAX tracer, which has none: export outside of jit, grad and "
-      "vmap, or in jax.pure_callback",
-      "expected a tensor outside of torch's function transforms, found one that vmap, grad or jvp wraps: "
-      "export before or after the transform",
-      "expected a tensor with one shape, found a nested torch tensor: export its unbind() one by one, or "
-      "its to_padded_tensor(value)",
-      "expected a tensor of the layout torch.strided, found a sparse or other one: export its to_dense(), "
-      "or its indices() and values()",
-      "expected a tensor with data, found one on torch's device meta, which has none: make it on a real "
-      "device, as by torch.empty_like(x, device='cpu')",
-      "expected a tensor of numbers, found a quantized torch tensor, whose scale would be lost: export its "
-      "dequantize() or its int_repr()",
-      "expected a tensor with memory, found a torch tensor that computes its values and has none: export "
-      "its clone(), or the tensors that it wraps",
+      "expected an array with values, found a JAX tracer, which has none: export outside of jit, grad"
+      " and vmap, or in jax.pure_callback",
+      "expected a tensor outside of torch's function transforms, found one that vmap, grad or jvp "
+      "wraps: export before or after the transform",
+      "expected a tensor with one shape, found a nested torch tensor: export its unbind() one by one,"
+      " or its to_padded_tensor(value)",
+      "expected a tensor of the layout torch.strided, found a sparse or other one: export its "
+      "to_dense(), or its indices() and values()",
+      "expected a tensor with data, found one on torch's device meta, which has none: make it on a "
+      "real device, as by torch.empty_like(x, device='cpu')",
+      "expected a tensor of numbers, found a quantized torch tensor, whose scale would be lost: "
+      "export its dequantize() or its int_repr()",
+      "expected a tensor with memory, found a torch tensor that computes its values and has none: "
+      "export its clone(), or the tensors that it wraps",
       "expected a tensor with data, found an uninitialized torch parameter: materialize it first",
   };
   return texts[reason];
@@ -291,9 +291,9 @@ static inline int dlbridge_py_explain_torch_(PyObject* object) {
   return -1;
 }
 
-/* Returns 1 if the table exports the values of this torch tensor; -1 with the reason otherwise. `code` is
- * the tensor's dtype code, or -1 if it is not known yet: integers and booleans have no gradient and are
- * never conjugated or negated, and only complex numbers are conjugated. */
+/* Returns 1 if the table exports the values of this torch tensor; -1 with the reason otherwise. `code`
+ * is the tensor's dtype code, or -1 if it is not known yet: integers and booleans have no gradient and
+ * are never conjugated or negated, and only complex numbers are conjugated. */
 static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int code) {
   int requires_grad, conjugated, negated, reason;
   if (code == kDLInt || code == kDLUInt || code == kDLBool) {
@@ -303,9 +303,15 @@ static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int
     return -1;
   }
   requires_grad = dlbridge_py_truth_(dlbridge_py_ask_attribute_(py->requires_grad, object));
+  if (requires_grad < 0) {
+    return -1;
+  }
   conjugated = dlbridge_py_torch_says_(py->is_conj, object, code == kDLComplex || code == -1);
+  if (conjugated < 0) {
+    return -1;
+  }
   negated = dlbridge_py_torch_says_(py->is_neg, object, 1);
-  if (requires_grad < 0 || conjugated < 0 || negated < 0) {
+  if (negated < 0) {
     return -1;
   }
   if (!requires_grad && !conjugated && !negated) {

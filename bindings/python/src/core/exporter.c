@@ -25,8 +25,8 @@ static PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count,
   if (name == NULL) {
     return NULL;
   }
-  result = PyObject_VectorcallMethod(name, forwarded + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                     keywords);
+  result =
+      PyObject_VectorcallMethod(name, forwarded + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, keywords);
   Py_DECREF(name);
   return result;
 }

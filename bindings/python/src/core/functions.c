@@ -558,6 +558,27 @@ static PyObject* capsule_kind(PyObject* module, PyObject* capsule) {
   return PyUnicode_FromString(strncmp(name, "used_dltensor", 13) == 0 ? "used" : "unknown");
 }
 
+/* The message of a guard that needs the caller's permission. */
+static PyObject* guard_text(PyObject* module, PyObject* name) {
+  const struct {
+    const char* name;
+    int reason;
+  } known[] = {
+      {"requires_grad", DLBRIDGE_PY_REASON_GRADIENT_},
+      {"conjugated", DLBRIDGE_PY_REASON_CONJUGATED_},
+      {"negated", DLBRIDGE_PY_REASON_NEGATED_},
+  };
+  size_t i;
+  (void)module;
+  for (i = 0; PyUnicode_Check(name) && i < sizeof known / sizeof *known; ++i) {
+    if (PyUnicode_CompareWithASCIIString(name, known[i].name) == 0) {
+      return PyUnicode_FromString(dlbridge_py_reason_text_(known[i].reason));
+    }
+  }
+  PyErr_Format(PyExc_ValueError, "expected the name of a guard, found %R", name);
+  return NULL;
+}
+
 /* Python has no function for the address of a read-only buffer. */
 static PyObject* buffer_address(PyObject* module, PyObject* object) {
   Py_buffer view;
@@ -598,6 +619,8 @@ PyMethodDef core_functions[] = {
     {"capsule_kind", capsule_kind, METH_O,
      "capsule_kind($module, capsule, /)\n--\n\n"
      "'legacy', 'versioned', 'used' or 'unknown'; nothing is taken."},
+    {"guard_text", guard_text, METH_O,
+     "guard_text($module, name, /)\n--\n\nThe message of a rejection that a permission avoids."},
     {"buffer_address", buffer_address, METH_O,
      "buffer_address($module, buffer, /)\n--\n\nWhere the first element of a buffer is."},
     {NULL, NULL, 0, NULL},

@@ -47,11 +47,11 @@ static int from_object_keeping(void* object, DLManagedTensorVersioned** out) {
   return *out != NULL ? 0 : -1;
 }
 
-/* The exports of the usual table: a consumer may forget READ_ONLY, and a borrowed tensor has no flags.
+/* The exports of the usual table: a consumer may forget READ_ONLY, and a borrowed tensor has no
+ * flags.
  */
 static int check_writable(const DLManagedTensorVersioned* tensor) {
-  return (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? dlbridge_py_reject_read_only(NULL)
-                                                              : 0;
+  return (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? dlbridge_py_reject_read_only() : 0;
 }
 
 static int from_object(void* object, DLManagedTensorVersioned** out) {
