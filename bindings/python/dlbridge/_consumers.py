@@ -188,7 +188,8 @@ CONSUMERS = {
             "utils.dlpack.from_dlpack",
             newest=(1, 2),
             strides=NOT_NEGATIVE,
-            dtypes=PLAIN | {"bfloat16", *FLOAT8},
+            # It reads uint16 as bfloat16.
+            dtypes=PLAIN - {"uint16"} | {"bfloat16", *FLOAT8},
             distribution="paddlepaddle",
             devices=frozenset((CPU, CUDA, CUDA_HOST)),
         ),
