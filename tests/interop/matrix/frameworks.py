@@ -4,6 +4,7 @@
 This module does not use dlbridge: the frameworks themselves describe their arrays.
 """
 
+import contextlib
 import importlib
 import os
 import sys
@@ -114,6 +115,13 @@ class Framework:
         """Whether the framework would write to the array."""
         return not self.immutable
 
+    def widen(self):
+        """Makes the framework keep dtypes that it narrows; False if it did not narrow any."""
+        return False
+
+    def narrow(self):
+        """Undoes `widen`."""
+
     def settle(self):
         """Makes frameworks that defer the release of foreign memory release it."""
 
@@ -214,7 +222,24 @@ class Jax(Framework):
     def of(self, bits, dtype):
         if dtype in cases.BITS:
             bits = bits.view(getattr(importlib.import_module("ml_dtypes"), dtype))
-        return self.numpy.array(bits, copy=True).block_until_ready()
+        with self._x64(dtype):
+            return self.numpy.array(bits, copy=True).block_until_ready()
+
+    def _x64(self, dtype):
+        """Arrays of dtypes of 64 bits exist only with x64."""
+        if dtype not in ("int64", "uint64", "float64", "complex128"):
+            return contextlib.nullcontext()
+        experimental = importlib.import_module("jax.experimental")
+        return (getattr(experimental, "enable_x64", None) or self.library.enable_x64)(True)
+
+    def widen(self):
+        if self.library.config.jax_enable_x64:
+            return False
+        self.library.config.update("jax_enable_x64", True)
+        return True
+
+    def narrow(self):
+        self.library.config.update("jax_enable_x64", False)
 
     def broadcast(self, array):
         return self.numpy.broadcast_to(array[:1], array.shape)
@@ -270,6 +295,8 @@ class Paddle(Framework):
     name, title, module, distribution = "paddle", "Paddle", "paddle", "paddlepaddle"
 
     def of(self, bits, dtype):
+        if dtype == "uint16":
+            raise Lacks("Paddle has no uint16; it reads such arrays as bfloat16")
         if dtype not in cases.BITS:
             return self.library.to_tensor(bits, place="cpu")
         carrier = self.library.to_tensor(bits.view("uint8"), place="cpu")
@@ -353,14 +380,18 @@ class TvmFfi(Framework):
 class OnnxRuntime(Framework):
     name, title, module = "onnxruntime", "ONNX Runtime", "onnxruntime"
     distribution = "onnxruntime"
-    _elements = {"bfloat16": 16, "float8_e4m3fn": 17, "float8_e5m2": 19}
+    _elements = {
+        "bfloat16": 16,
+        "float8_e4m3fn": 17,
+        "float8_e4m3fnuz": 18,
+        "float8_e5m2": 19,
+        "float8_e5m2fnuz": 20,
+    }
     _names = {
+        **{f"tensor({name})": name for name in cases.TRIPLES},
+        **{f"tensor({name.replace('_', '')})": name for name in cases.BITS},
         "tensor(float)": "float32",
-        "tensor(bool)": "bool",
-        "tensor(bfloat16)": "bfloat16",
-        "tensor(float8e4m3fn)": "float8_e4m3fn",
-        "tensor(float8e5m2)": "float8_e5m2",
-        "tensor(complex64)": "complex64",
+        "tensor(double)": "float64",
     }
 
     def of(self, bits, dtype):
@@ -442,7 +473,8 @@ class PyArrow(Framework):
         return _numpy_bits(array.to_numpy())
 
     def dtype(self, array):
-        return {"float": "float32"}.get(str(array.type), str(array.type))
+        names = {"halffloat": "float16", "float": "float32", "double": "float64"}
+        return names.get(str(array.type), str(array.type))
 
     def writable(self, array):
         return array.is_mutable

@@ -18,7 +18,10 @@ READ_ONLY = 1
 CPU = (1, 0)
 NEWEST = (1, 3)
 # NumPy's kind and item size -> DLPack's dtype.
-TRIPLE_OF_KIND = {("f", 4): (2, 32, 1), ("c", 8): (5, 64, 1), ("b", 1): (6, 8, 1)}
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+TRIPLE_OF_KIND = {
+    (kind, size): (code, 8 * size, 1) for kind, code in _CODES.items() for size in (1, 2, 4, 8, 16)
+}
 
 
 STRUCTS = {LEGACY: DLManagedTensor, VERSIONED: DLManagedTensorVersioned}

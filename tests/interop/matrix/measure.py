@@ -21,7 +21,10 @@ LAWFUL = {
     "strides": lambda case, source: case.name in ("transposed", "negative-strides", "broadcast"),
     "readonly": lambda case, source: not source["writable"],
     "device": lambda case, source: source["device"] != handmade.CPU,
+    "dtype": lambda case, source: False,
 }
+# The setting that makes a consumer keep the values, recorded beside the permissions.
+X64 = ("x64", "enabled")
 
 
 def message(error):
@@ -156,16 +159,19 @@ def permissions_of(error, adapted):
 
 def hand_over(array, consumer, may):
     """Imports through adapt with only the demanded permissions, or through `to` if adapt fails."""
-    given, named = {}, consumer.adapted_as
+    given, named, widened = {}, consumer.adapted_as, {}
     while True:
         adapted = None
         try:
             adapted = adapt(array, consumer=named, **given)
-            return Arrived(consumer.take(adapted), given, adapted.copied)
+            return Arrived(consumer.take(adapted), {**given, **widened}, adapted.copied)
         except Exception as error:
             remedy = permissions_of(error, adapted)
             if not remedy and named is None:
                 named = consumer.name  # the consumer may not have been identified
+                continue
+            if remedy and "dtype" in remedy and consumer.widen():
+                widened = dict([X64])
                 continue
             if not remedy or not remedy.keys() - given.keys():
                 return by_import(array, consumer, given, error)
@@ -212,6 +218,13 @@ def who_copied(arrived, consumer, source, problems):
 
 def bridged(producer, consumer, case):
     """The consumer imports the array through dlbridge, with only the demanded permissions."""
+    try:
+        return _bridged(producer, consumer, case)
+    finally:
+        consumer.narrow()
+
+
+def _bridged(producer, consumer, case):
     array, source, absent = made(producer, case)
     if absent:
         return absent

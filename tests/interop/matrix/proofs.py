@@ -102,7 +102,8 @@ def _takes_dtype(dtype):
 
     def expected(known):
         relabelled = known.bool_as_uint8 and dtype == "bool"
-        return _consumers.takes_dtype(known, dtype) and not relabelled
+        kept = _consumers.narrowed(known, dtype) is None
+        return _consumers.takes_dtype(known, dtype) and kept and not relabelled
 
     return ask, expected
 

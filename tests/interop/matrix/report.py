@@ -12,6 +12,7 @@ LETTERS = {
     "lazy=resolve": "l",
     "grad=detach": "g",
     "device=cpu": "d",
+    "x64=enabled": "x",
 }
 NONE = "–"
 
@@ -205,7 +206,8 @@ def legend():
         "Each cell shows the native result → the result through dlbridge. "
         "ok: values, dtype, shape and immutability arrive and the memory is shared; "
         "copy: they arrive as a copy; wrong: something is lost; rejected: an exception; "
-        f"crash: the process dies. In brackets, the permissions that the caller gave: {marks}; "
+        f"crash: the process dies. In brackets, the permissions that the caller gave: {marks} "
+        "(jax.config.update('jax_enable_x64', True), without which JAX changes dtypes of 64 bits); "
         "t: through dlbridge.to, since the consumer rejects adapt. "
         f"Reasons why a cell cannot work: {reasons}. "
         "Empty: the pair crashes if one process imports both, or there is no such array."
