@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extensions and programs that are built against the installed package with CMake and pkg-config: the
-examples of the documentation, and a package that was moved to a folder with a space in its name.
+"""Extensions and programs that are built against the installed package with CMake and pkg-config:
+the examples of the documentation, and a package that was moved to a folder with a space in its name.
 
 `nox -s extensions` runs them; other sessions leave them out, since they build for minutes."""
 
@@ -191,7 +191,14 @@ def test_find_package_rejects_another_version(moved, sources):
     project = sources / "CMakeLists.txt"
     project.write_text(project.read_text().replace("0.3", "99.0"))
     folder = asked(moved, "get_cmake_dir")
-    command = ["cmake", "-S", str(sources), "-B", str(sources / "build"), f"-Ddlbridge_DIR={folder}"]
+    command = [
+        "cmake",
+        "-S",
+        str(sources),
+        "-B",
+        str(sources / "build"),
+        f"-Ddlbridge_DIR={folder}",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
     assert f"version: {dlbridge.__version__}" in done.stderr
@@ -205,7 +212,7 @@ def test_pkg_config_in_a_moved_package(moved, sources):
     for compiler, name in (("cc", "program.c"), ("c++ -std=c++17", "program.cc")):
         # As on the page. eval, since pkg-config escapes the spaces.
         command = f'eval "{compiler} {name} $(pkg-config --cflags --libs dlbridge) '
-        command += "-Wl,-rpath,$(pkg-config --variable=libdir dlbridge) -o program\""
+        command += '-Wl,-rpath,$(pkg-config --variable=libdir dlbridge) -o program"'
         run("sh", "-c", command, cwd=sources, env=environment)
         assert run(sources / "program").strip() == dlbridge.__version__
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Typed arguments of C++ extensions (dlbridge/python.hpp, pybind11.hpp, nanobind.hpp): extensions that
-are built against the installed package behave as the headers state."""
+"""Typed arguments of C++ extensions (dlbridge/python.hpp, pybind11.hpp, nanobind.hpp): extensions
+that are built against the installed package behave as the headers state."""
 
 from __future__ import annotations
 
@@ -258,7 +258,9 @@ def test_vouching_for_a_legacy_tensor(plain):
     made = legacy()
     plain.negate_vouched(made.capsule())
     assert made.parts[0][5] == -5
-    assert rejected(plain.negate_vouched, versioned(flags=READ_ONLY).capsule()).rule == "NOT_WRITABLE"
+    assert (
+        rejected(plain.negate_vouched, versioned(flags=READ_ONLY).capsule()).rule == "NOT_WRITABLE"
+    )
 
 
 def test_scalars_and_types_of_several_elements(plain):
@@ -422,7 +424,7 @@ def test_results_that_share_and_results_without_a_tensor(casting):
 def test_a_result_without_the_package(casting, monkeypatch):
     monkeypatch.setitem(sys.modules, "dlbridge", None)
     producer = Producer()
-    with pytest.raises(ImportError, match="pip install dlbridge"):
+    with pytest.raises(ImportError, match="expected the Python package dlbridge"):
         casting.forward(producer)
     gc.collect()
     assert producer.deleted == 1

@@ -334,7 +334,11 @@ FAULTS = [
     ("dlbridge/lib/libcuda.so.1", pathlib.Path.touch, {"contents"}),
     (f"{CMAKE}/dlbridgeConfig.cmake", pathlib.Path.unlink, {"contents"}),
     (f"{CMAKE}/dlbridgeTargets-shared-release.cmake", replace(b"so.1", b"so.2"), {"development"}),
-    (f"{CMAKE}/dlbridgeTargets-shared-release.cmake", replace(b"${_IM", b"/opt/${"), {"development"}),
+    (
+        f"{CMAKE}/dlbridgeTargets-shared-release.cmake",
+        replace(b"${_IM", b"/opt/${"),
+        {"development"},
+    ),
     (f"{CMAKE}/dlbridgeTargets-shared.cmake", replace(b"/include", b"/headers"), {"development"}),
     (PKG_CONFIG, replace(b"${pcfiledir}", b"/usr"), {"development"}),
     (PKG_CONFIG, replace(b"Version: ", b"Version: 9"), {"development"}),

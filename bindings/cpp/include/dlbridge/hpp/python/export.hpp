@@ -20,7 +20,7 @@ inline PyObject* tensor_type() noexcept {
     PyErr_Clear();
     PyErr_SetString(PyExc_ImportError,
                     "expected the Python package dlbridge, whose type Tensor is returned, found "
-                    "none: install it (pip install dlbridge)");
+                    "none: install it, or return no tensor");
   }
   if (type != nullptr && !PyType_Check(type)) {
     PyErr_SetString(PyExc_TypeError, "expected dlbridge.Tensor to be a type, found another object");

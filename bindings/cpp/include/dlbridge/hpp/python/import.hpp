@@ -73,9 +73,12 @@ inline bool is_attached() noexcept {
   return false;
 #elif PY_VERSION_HEX >= 0x030d0000
   return PyThreadState_GetUnchecked() != nullptr;
+#elif PY_VERSION_HEX >= 0x030c0000
+  return _PyThreadState_UncheckedGet() != nullptr;
 #else
+  // Before 3.12 this is the state of the thread that has the GIL, which may be another one.
   const PyThreadState* const state = _PyThreadState_UncheckedGet();
-  return state != nullptr && state->thread_id == PyThread_get_thread_ident();
+  return state != nullptr && state == PyGILState_GetThisThreadState();
 #endif
 }
 
