@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Extensions and programs that are built against the installed package with CMake and pkg-config:
-the examples of the documentation, and a package that was moved to a folder with a space in its name.
+the examples of the documentation, and a package in a moved folder with a space in its name.
 
 `nox -s extensions` runs them; other sessions leave them out, since they build for minutes."""
 
