@@ -6,8 +6,8 @@
  *
  * This header includes its parts, in dlbridge/cpython/, which programs do not include themselves:
  * state.h, life.h and interpreter.h (DLBridgePy), errors.h, owners.h (dlbridge_py_wrap), options.h,
- * import.h, borrow.h, export.h (dlbridge_py_capsule), answer.h (dlbridge_py_dlpack), consumers.h, offer.h
- * (exchange tables), to_type.h, and what these need.
+ * import.h, borrow.h, export.h (dlbridge_py_capsule), answer.h (dlbridge_py_dlpack), consumers.h,
+ * offer.h (exchange tables), to_type.h, and what these need.
  *
  * Include Python.h first, as CPython requires. The version-specific API works from 3.10 on, the limited
  * API from 3.12 (Py_LIMITED_API >= 0x030c0000). Free-threaded builds compile too.
