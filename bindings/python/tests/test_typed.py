@@ -296,6 +296,18 @@ def test_an_arg_keeps_the_memory_alive(plain):
     assert (other.deleted, plain.sum_kept()) == (1, 0)
 
 
+def test_an_arg_may_outlive_the_interpreter(plain):
+    """As in a static variable, which is destroyed after the interpreter."""
+    code = f"""
+import importlib.util, numpy
+spec = importlib.util.spec_from_file_location("typed_plain", {plain.__file__!r})
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+assert module.keep(numpy.ones((2, 3), numpy.float32)) == 6
+"""
+    run(sys.executable, "-c", code)
+
+
 def test_the_functions_exception_survives_the_release(plain):
     """The deleter is Python code here, which must not run while an exception is set."""
     producer = Producer()
@@ -383,6 +395,9 @@ def test_overloads_are_chosen_by_dtype(casting):
     assert (error.rule, "expected float32" in str(error)) == ("DTYPE_REJECTED", True)
     with pytest.raises(KeyboardInterrupt):
         casting.which(Failing(KeyboardInterrupt()))
+    made = versioned(dtype=(2, 64, 1), shape=(1, 3))
+    assert casting.which(made.capsule()) == "double"  # the first overload leaves the capsule
+    assert made.deleted == 1
 
 
 def test_an_optional_argument(casting):
