@@ -8,7 +8,8 @@ set(templates ${library}/cmake/package)
 set(made ${CMAKE_CURRENT_BINARY_DIR}/development)
 
 install(TARGETS dlbridge EXPORT dlbridgeTargets
-  RUNTIME DESTINATION dlbridge/lib
+  RUNTIME DESTINATION dlbridge
+  ARCHIVE DESTINATION dlbridge/lib
   LIBRARY DESTINATION dlbridge/lib NAMELINK_SKIP
   INCLUDES DESTINATION dlbridge/include)
 install(DIRECTORY ${library}/include/dlbridge DESTINATION dlbridge/include

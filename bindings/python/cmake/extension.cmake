@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # dlbridge_extension(name pattern): the extension module dlbridge.<name> of the sources that match,
-# plain C, or C++ with nanobind. It exports only its entry point and finds the library in lib/.
+# plain C, or C++ with nanobind. It exports only its entry point. It finds the library in lib/; on
+# Windows next to itself, since a DLL has no search path.
 
 function(dlbridge_extension name pattern)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${pattern})
@@ -14,15 +15,27 @@ function(dlbridge_extension name pattern)
   endif()
   target_link_libraries(${name} PRIVATE dlbridge::dlbridge)
   target_compile_options(${name} PRIVATE -Wall -Wextra $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
-  target_link_options(${name} PRIVATE
-    -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/extension.map
-    -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+  dlbridge_link(${name})
   set_target_properties(${name} PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/package/dlbridge
-    BUILD_WITH_INSTALL_RPATH ON
-    INSTALL_RPATH $ORIGIN/lib)
+    BUILD_WITH_INSTALL_RPATH ON)
   dlbridge_strip(${name})
   install(TARGETS ${name} LIBRARY DESTINATION dlbridge)
+endfunction()
+
+function(dlbridge_link name)
+  if(WIN32)
+    target_link_libraries(${name} PRIVATE ${DLBRIDGE_PYTHON_LIBRARY})
+  elseif(APPLE)
+    # The interpreter defines Python's functions.
+    target_link_options(${name} PRIVATE -Wl,-undefined,dynamic_lookup)
+    set_target_properties(${name} PROPERTIES INSTALL_RPATH @loader_path/lib)
+  else()
+    target_link_options(${name} PRIVATE
+      -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/extension.map
+      -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+    set_target_properties(${name} PROPERTIES INSTALL_RPATH $ORIGIN/lib)
+  endif()
 endfunction()
 
 function(dlbridge_c_module name)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pathlib
+import sys
 
 _HERE = pathlib.Path(__file__).absolute().parent
 
@@ -32,9 +33,11 @@ def get_pkgconfig_dir() -> str:
 
 def get_library() -> str:
     """The file of the shared library, such as for the linker or ``ctypes``."""
-    files = sorted((_package() / "lib").glob("libdlbridge.so.*"), key=lambda file: len(file.name))
+    pattern = {"win32": "dlbridge.dll", "darwin": "lib/libdlbridge.*.dylib"}
+    pattern = pattern.get(sys.platform, "lib/libdlbridge.so.*")
+    files = sorted(_package().glob(pattern), key=lambda file: len(file.name))
     if not files:
-        raise FileNotFoundError(f"expected libdlbridge.so.* in {get_library_dir()}, found none")
+        raise FileNotFoundError(f"expected {pattern} in {_package()}, found none")
     return str(files[0])
 
 

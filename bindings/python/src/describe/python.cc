@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Capsules, the library's file and its function table.
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE  // dladdr
 #endif
 #include <dlfcn.h>
+#endif
 
 #include "describe.h"
 
@@ -28,6 +33,20 @@ std::pair<nb::object, Address> Capsule(nb::handle object) {
 }
 
 // The file of the library that this extension calls.
+#ifdef _WIN32
+nb::object LibraryFile() {
+  HMODULE module = nullptr;
+  wchar_t name[32768];
+  const DWORD flags =
+      GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
+  const auto* address = reinterpret_cast<LPCWSTR>(dlbridge_version_string());
+  DWORD size = 0;
+  if (GetModuleHandleExW(flags, address, &module) != 0) {
+    size = GetModuleFileNameW(module, name, sizeof name / sizeof *name);
+  }
+  return size == 0 ? nb::none() : nb::steal(PyUnicode_FromWideChar(name, size));
+}
+#else
 nb::object LibraryFile() {
   Dl_info info;
   if (dladdr(dlbridge_version_string(), &info) == 0 || info.dli_fname == nullptr) {
@@ -35,6 +54,7 @@ nb::object LibraryFile() {
   }
   return nb::module_::import_("os").attr("fsdecode")(nb::bytes(info.dli_fname));
 }
+#endif
 
 void ModulePin(Address address) {
   CallReleased([&](DLBridgeError* error) { return dlbridge_module_pin(At<void>(address), error); });
