@@ -541,11 +541,13 @@ pub struct DLBridgeStream {
     pub backend: DLBridgeBackend,
     /// DLBRIDGE_STREAM_\*
     pub kind: i32,
-    /// Device that it runs on; needed for CUDA's special streams and HIP.
+    /// Device that it runs on; needed for CUDA's special streams and HIP. A
+    /// label that the driver contradicts is rejected.
     pub device: DLDevice,
     /// The queue.
     pub handle: u64,
-    /// Level Zero: the ze_context_handle_t of the queue. Else 0.
+    /// Level Zero: the ze_context_handle_t of the queue. OpenCL: 0, or the
+    /// cl_context of the queue. Else 0.
     pub context: u64,
     /// 0
     pub reserved: u64,
@@ -644,7 +646,9 @@ pub struct DLBridgeCopySpec {
     pub release_context: *mut c_void,
     /// Memory of `device`; NULL: the system's, on the host.
     pub allocator: *const DLBridgeAllocator,
-    /// DLPack flags of the copy; IS_COPIED is added.
+    /// DLPack flags of the copy; IS_COPIED is added, and READ_ONLY
+    /// where the target is an OpenCL buffer that kernels may only
+    /// read.
     pub tensor_flags: u64,
     /// Newest DLPack that the consumer reads; {0, 0}: the default.
     pub version: DLPackVersion,
