@@ -103,19 +103,27 @@ static inline int dlbridge_py_read_copy_(PyObject* value, DLBridgePyRequest* out
   return 0;
 }
 
-/* The four keywords differ in length. */
+/* Returns 1 if `name` is this text of `length` characters. */
+static inline int dlbridge_py_is_name_(PyObject* name, const char* text, Py_ssize_t length) {
+#ifdef Py_LIMITED_API
+  return PyUnicode_GetLength(name) == length && PyUnicode_CompareWithASCIIString(name, text) == 0;
+#else
+  return PyUnicode_IS_COMPACT_ASCII(name) && PyUnicode_GET_LENGTH(name) == length &&
+         memcmp(PyUnicode_1BYTE_DATA(name), text, (size_t)length) == 0;
+#endif
+}
+
 static inline int dlbridge_py_read_keyword_(PyObject* name, PyObject* value, DLBridgePyRequest* out) {
-  const Py_ssize_t length = PyUnicode_GetLength(name);
-  if (length == 11 && PyUnicode_CompareWithASCIIString(name, "max_version") == 0) {
+  if (dlbridge_py_is_name_(name, "max_version", 11)) {
     return value == Py_None ? 0 : dlbridge_py_read_version_(value, out);
   }
-  if (length == 9 && PyUnicode_CompareWithASCIIString(name, "dl_device") == 0) {
+  if (dlbridge_py_is_name_(name, "dl_device", 9)) {
     return value == Py_None ? 0 : dlbridge_py_read_device_(value, out);
   }
-  if (length == 4 && PyUnicode_CompareWithASCIIString(name, "copy") == 0) {
+  if (dlbridge_py_is_name_(name, "copy", 4)) {
     return value == Py_None ? 0 : dlbridge_py_read_copy_(value, out);
   }
-  if (length == 6 && PyUnicode_CompareWithASCIIString(name, "stream") == 0) {
+  if (dlbridge_py_is_name_(name, "stream", 6)) {
     return value == Py_None ? 0 : dlbridge_py_read_stream_(value, out);
   }
   PyErr_Format(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument '%U'", name);

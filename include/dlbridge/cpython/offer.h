@@ -4,7 +4,7 @@
 #ifndef DLBRIDGE_CPYTHON_OFFER_H_
 #define DLBRIDGE_CPYTHON_OFFER_H_
 
-#include "dlbridge/cpython/errors.h"
+#include "dlbridge/cpython/answer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,6 +59,26 @@ static inline void dlbridge_py_table_init(DLPackExchangeAPI* table,
   table->current_work_stream = dlbridge_py_table_no_stream;
 }
 
+/** For the export of a usual table: a further owner of `tensor`, or BufferError if it is read-only, since
+ * the consumer may forget READ_ONLY. \since 0.4.0 */
+static inline int dlbridge_py_share_writable(DLManagedTensorVersioned* tensor,
+                                             DLManagedTensorVersioned** out) {
+  DLBridgeError error;
+  if ((tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
+    return dlbridge_py_reject_read_only();
+  }
+  return dlbridge_share(tensor, out, &error) == DLBRIDGE_OK ? 0 : dlbridge_py_raise(&error);
+}
+
+/** The same for the function of a table that lends tensors. \since 0.4.0 */
+static inline int dlbridge_py_lend_writable(const DLManagedTensorVersioned* tensor, DLTensor* out) {
+  if ((tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
+    return dlbridge_py_reject_read_only();
+  }
+  *out = tensor->dl_tensor;
+  return 0;
+}
+
 static inline int dlbridge_py_offer_as_(PyObject* type, const char* attribute,
                                         DLPackExchangeAPI* table) {
   int status = -1;
@@ -71,7 +91,8 @@ static inline int dlbridge_py_offer_as_(PyObject* type, const char* attribute,
 }
 
 /** Sets `type.__dlpack_c_exchange_api__` to `table`, which must never be freed. Any consumer may use it,
- * also one that forgets READ_ONLY: its functions must fail with BufferError for a read-only tensor.
+ * also one that forgets READ_ONLY: its functions must fail with BufferError for a read-only tensor, as
+ * dlbridge_py_share_writable and dlbridge_py_lend_writable do.
  * \since 0.3.0 */
 static inline int dlbridge_py_offer(PyObject* type, DLPackExchangeAPI* table) {
   return dlbridge_py_offer_as_(type, "__dlpack_c_exchange_api__", table);

@@ -47,23 +47,17 @@ static int from_object_keeping(void* object, DLManagedTensorVersioned** out) {
   return *out != NULL ? 0 : -1;
 }
 
-/* The exports of the usual table: a consumer may forget READ_ONLY, and a borrowed tensor has no
- * flags.
- */
-static int check_writable(const DLManagedTensorVersioned* tensor) {
-  return (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? dlbridge_py_reject_read_only() : 0;
-}
-
+/* The export of the usual table, whose consumer may forget READ_ONLY. */
 static int from_object(void* object, DLManagedTensorVersioned** out) {
   if (from_object_keeping(object, out) < 0) {
     return -1;
   }
-  if (check_writable(*out) < 0) {
-    dlbridge_py_release(*out);
-    *out = NULL;
-    return -1;
+  if (((*out)->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0) {
+    return 0;
   }
-  return 0;
+  dlbridge_py_release(*out);
+  *out = NULL;
+  return dlbridge_py_reject_read_only();
 }
 
 static int lend(void* object, DLTensor* out) {
@@ -76,8 +70,7 @@ static int lend(void* object, DLTensor* out) {
   CORE_LOCK(self);
   tensor = core_live((PyObject*)self);
   if (tensor != NULL) {
-    *out = tensor->dl_tensor;
-    status = check_writable(tensor);
+    status = dlbridge_py_lend_writable(tensor, out);
   }
   CORE_UNLOCK();
   return status;

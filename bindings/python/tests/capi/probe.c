@@ -241,6 +241,10 @@ static void deallocate(PyObject* self) {
 static PyObject* the_module;
 
 static int from_object(void* object, DLManagedTensorVersioned** out) {
+  return dlbridge_py_share_writable(((Array*)object)->tensor, out);
+}
+
+static int from_object_keeping(void* object, DLManagedTensorVersioned** out) {
   DLBridgeError error;
   return dlbridge_share(((Array*)object)->tensor, out, &error) == DLBRIDGE_OK
              ? 0
@@ -258,9 +262,26 @@ static int to_object(DLManagedTensorVersioned* tensor, void** out) {
 }
 
 static int lend(void* object, DLTensor* out) {
-  *out = ((Array*)object)->tensor->dl_tensor;
-  return 0;
+  return dlbridge_py_lend_writable(((Array*)object)->tensor, out);
 }
+
+/* __dlpack__ and __dlpack_device__ */
+static PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return dlbridge_py_dlpack(((Array*)self)->tensor, DLBRIDGE_ARRAY_API_STREAM_NONE, args, count,
+                            names);
+}
+
+static PyObject* dlpack_device(PyObject* self, PyObject* unused) {
+  const DLDevice device = ((Array*)self)->tensor->dl_tensor.device;
+  (void)unused;
+  return Py_BuildValue("(ii)", (int)device.device_type, (int)device.device_id);
+}
+
+static PyMethodDef methods[] = {
+    {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyMethodDef functions[] = {
     {"borrow", borrow, METH_VARARGS, NULL},
@@ -276,6 +297,7 @@ static PyMethodDef functions[] = {
 
 static PyType_Slot type_slots[] = {
     {Py_tp_dealloc, SLOT(deallocate)},
+    {Py_tp_methods, methods},
     {0, NULL},
 };
 
@@ -283,7 +305,7 @@ static PyType_Spec type_spec = {"probe.Array", (int)sizeof(Array), 0, Py_TPFLAGS
                                 type_slots};
 
 static int execute(PyObject* module) {
-  static DLPackExchangeAPI table;
+  static DLPackExchangeAPI table, keeping;
   State* state = state_of(module);
   if (dlbridge_py_init(&state->py) < 0) {
     return -1;
@@ -293,8 +315,10 @@ static int execute(PyObject* module) {
     return -1;
   }
   dlbridge_py_table_init(&table, from_object, to_object, lend);
+  dlbridge_py_table_init(&keeping, from_object_keeping, to_object, lend);
   the_module = module;
   return dlbridge_py_offer((PyObject*)state->type, &table) < 0 ||
+                 dlbridge_py_offer_keeping((PyObject*)state->type, &keeping) < 0 ||
                  PyModule_AddObjectRef(module, "Array", (PyObject*)state->type) < 0
              ? -1
              : 0;

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No consumer gets a writable alias of immutable memory: every way of handing an array on, for every
+consumer that is installed, and every immutable source. Each pair runs in a process of its own.
+
+DLBRIDGE_FRAMEWORKS names further folders with packages, separated like PATH; the default is the
+checkout's environments of frameworks for this version of Python.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from test_capi import LANGUAGES, build
+
+HERE = pathlib.Path(__file__).resolve().parent
+CONSUMERS = {
+    "numpy": "keeps",
+    "pyarrow": "keeps",
+    "jax": "immutable",
+    "tensorflow": "immutable",
+    "torch": "forgets",
+    "paddle": "forgets",
+    "tvm_ffi": "forgets",
+    "onnxruntime": "forgets",
+    "dpnp": "moves",
+}
+SOURCES = {"numpy": "numpy", "bytes": "numpy", "jax": "jax", "tensorflow": "tensorflow"}
+# They crash when they are imported into one process.
+APART = {("tensorflow", "paddle"), ("paddle", "tensorflow")}
+
+
+def folders():
+    """The folders with frameworks, beside this environment's own."""
+    given = os.environ.get("DLBRIDGE_FRAMEWORKS")
+    if given is not None:
+        return given.split(os.pathsep)
+    python = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    places = ("build/venv", "build/dpnp-venv")
+    return [str(HERE.parents[2] / place / "lib" / python / "site-packages") for place in places]
+
+
+def is_installed(name):
+    return importlib.machinery.PathFinder.find_spec(name, [*sys.path, *folders()]) is not None
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory):
+    try:
+        return build(tmp_path_factory.mktemp("immutable"), "probe_rule", *LANGUAGES["c99"]).__file__
+    except pytest.skip.Exception:
+        return ""
+
+
+def exchange(consumer, source, probe):
+    """{way: outcome}"""
+    command = [sys.executable, str(HERE / "immutable_world.py"), consumer, source, probe]
+    environment = {**os.environ, "DLBRIDGE_FRAMEWORKS": os.pathsep.join(folders())}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_no_consumer_writes_to_immutable_memory(consumer, source, probe):
+    missing = [name for name in (consumer, SOURCES[source]) if not is_installed(name)]
+    if missing or (consumer, source) in APART:
+        pytest.skip(f"not installed, or not in one process: {', '.join(missing or APART)}")
+    seen = exchange(consumer, source, probe)
+    wrong = {way: one for way, one in seen.items() if one not in ("refused", "kept", "copied")}
+    assert not wrong
+    check_what_is_allowed(CONSUMERS[consumer], seen)
+
+
+def check_what_is_allowed(kind, seen):
+    """The protection is no refusal of everything: who keeps the flag gets the memory."""
+    direct = {way: seen[way] for way in ("tensor", "adapt", "delegated adapt", "to") if way in seen}
+    if kind == "keeps":
+        assert set(direct.values()) == {"kept"}
+    elif kind == "forgets":
+        assert set(direct.values()) == {"refused"}
+        assert seen["to readonly=copy"] == seen["adapt readonly=copy"] == "copied"
+    copies = {way: one for way, one in seen.items() if way.endswith("copy=True")}
+    assert set(copies.values()) <= {"copied"}
