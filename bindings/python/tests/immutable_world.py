@@ -2,9 +2,9 @@
 """One consumer in one process: gives it immutable memory in every way that a program has, writes
 through what it got, and looks at the source.
 
-immutable_world.py CONSUMER SOURCE PROBE    prints {way: outcome} as JSON. PROBE is the path of the C
-                                            extension of the tests, or "". DLBRIDGE_FRAMEWORKS has
-                                            folders with packages.
+immutable_world.py CONSUMER SOURCE PROBE    prints {way: outcome} as JSON. PROBE is the path of
+                                            the C extension of the tests, or "".
+                                            DLBRIDGE_FRAMEWORKS has folders with packages.
 
 The outcomes: "refused" with a BufferError of one line; "kept" if the consumer shares the memory and
 does not write to it; "copied"; and "WRITTEN" if the source has changed, which must never happen.

@@ -101,13 +101,71 @@ def test_an_older_limited_api_is_rejected_by_the_compiler(language, tmp_path):
 
 def test_borrow_makes_no_owner_if_the_table_can_borrow(probe):
     made = versioned()
-    lender = probe.make(made.capsule())
+    lender = probe.make_plain(made.capsule())
     (shape, flags, _, data), owned = probe.borrow(lender, VOUCH_WRITABLE)
     assert (shape, flags, data, owned) == ((2, 3), 0, made.struct.dl_tensor.data, 0)
     assert probe.borrow(lender, 0)[0][1] == READ_ONLY  # unknown
     assert probe.borrow(from_dlpack(lender), VOUCH_WRITABLE)[1] == 0
     del lender
     assert made.deleted == 1
+
+
+@pytest.mark.parametrize("options", [0, VOUCH_WRITABLE])
+def test_a_table_for_consumers_that_keep_read_only_lends_writable_tensors_only(probe, options):
+    made = versioned()
+    for lender in (probe.make(made.capsule()), from_dlpack(versioned().capsule())):
+        assert probe.borrow(lender, options)[0][1] == 0
+        assert probe.borrow(lender, options)[1] == 0
+    frozen = versioned(flags=READ_ONLY)
+    for lender in (probe.make(frozen.capsule()), from_dlpack(versioned(flags=READ_ONLY).capsule())):
+        (_, flags, _, _), owned = probe.borrow(lender, options)
+        assert (flags, owned) == (READ_ONLY, 1)
+
+
+def test_the_usual_table_does_not_export_read_only_tensors(probe):
+    """Not even to dlbridge, which cannot ask for the other table."""
+    lender = probe.make_plain(versioned(flags=READ_ONLY).capsule())
+    for take in (from_dlpack, lambda x: probe.borrow(x, 0), lambda x: imported(probe, x)):
+        with pytest.raises(BufferError, match="known to keep READ_ONLY") as caught:
+            take(lender)
+        assert caught.value.status == "POLICY"
+
+
+def test_dlpack_of_an_extension_protects_read_only_memory(probe):
+    lender = probe.make(versioned(flags=READ_ONLY).capsule())
+    for asked in ({"max_version": (1, 3)}, {"max_version": (1, 0), "copy": False}, {}):
+        with pytest.raises(BufferError, match="known to keep READ_ONLY"):
+            lender.__dlpack__(**asked)
+    for asked in ({"max_version": (1, 3), "copy": True}, {"copy": True}):
+        assert not from_dlpack(lender.__dlpack__(**asked), writable=True).readonly
+    kept = from_dlpack(lender)
+    assert kept.readonly
+    assert imported(probe, kept)[1] == READ_ONLY
+    assert imported(probe, lender, stream=0)[3] == kept.data_ptr
+
+
+def test_dlpack_of_an_extension_reads_its_arguments(probe):
+    lender = probe.make(versioned().capsule())
+    assert from_dlpack(lender.__dlpack__(stream=None, dl_device=(1, 0), copy=None), writable=True)
+    for asked in ({"max_version": 1}, {"copy": 1}, {"dl_device": "cpu"}, {"stream": "1"}, {"x": 1}):
+        with pytest.raises(TypeError):
+            lender.__dlpack__(**asked)
+    for asked in ({"max_version": (2**40, 0)}, {"dl_device": (2**40, 0)}, {"stream": 2**80}):
+        with pytest.raises(ValueError, match="expected"):
+            lender.__dlpack__(**asked)
+    with pytest.raises(BufferError, match="copy=False"):
+        lender.__dlpack__(dl_device=(2, 0), copy=False)
+
+
+def test_to_type_of_the_c_api_rejects_read_only_tensors(probe):
+    for kind in (tabled_type(), type(probe.make_plain(Producer()))):
+        frozen = versioned(flags=READ_ONLY)
+        capsule = frozen.capsule()
+        with pytest.raises(BufferError, match="readonly='copy'"):
+            probe.to_type(capsule, kind)
+        assert frozen.deleted == 1
+    capsule = versioned(flags=READ_ONLY).capsule()
+    assert from_dlpack(probe.to_type(capsule, probe.Array)).readonly
 
 
 def test_borrow_makes_an_owner_if_flags_define_the_layout(probe):

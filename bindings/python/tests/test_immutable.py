@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No consumer gets a writable alias of immutable memory: every way of handing an array on, for every
-consumer that is installed, and every immutable source. Each pair runs in a process of its own.
+"""No consumer gets a writable alias of immutable memory: every way of handing an array on, for each
+consumer that is installed, and each immutable source. Each pair runs in a process of its own.
 
 DLBRIDGE_FRAMEWORKS names further folders with packages, separated like PATH; the default is the
 checkout's environments of frameworks for this version of Python.
@@ -16,7 +16,6 @@ import subprocess
 import sys
 
 import pytest
-
 from test_capi import LANGUAGES, build
 
 HERE = pathlib.Path(__file__).resolve().parent

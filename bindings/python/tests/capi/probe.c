@@ -12,6 +12,7 @@
 typedef struct {
   DLBridgePy py;
   PyTypeObject* type;
+  PyTypeObject* plain; /* without a table for consumers that keep READ_ONLY */
 } State;
 
 typedef struct {
@@ -211,8 +212,8 @@ static PyObject* has_table(PyObject* module, PyObject* type) {
 }
 
 /* make(x): an Array of any object. */
-static PyObject* new_array(State* state, DLManagedTensorVersioned* tensor) {
-  Array* self = PyObject_New(Array, state->type);
+static PyObject* new_array(PyTypeObject* type, DLManagedTensorVersioned* tensor) {
+  Array* self = PyObject_New(Array, type);
   if (self == NULL) {
     dlbridge_py_release(tensor);
     return NULL;
@@ -221,13 +222,21 @@ static PyObject* new_array(State* state, DLManagedTensorVersioned* tensor) {
   return (PyObject*)self;
 }
 
-static PyObject* make(PyObject* module, PyObject* object) {
+static PyObject* make_as(State* state, PyTypeObject* type, PyObject* object) {
   DLBridgePyImportOptions options = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
   DLManagedTensorVersioned* tensor;
   options.options = DLBRIDGE_PY_OWNED;
-  return dlbridge_py_import(&state_of(module)->py, object, &options, &tensor) < 0
-             ? NULL
-             : new_array(state_of(module), tensor);
+  return dlbridge_py_import(&state->py, object, &options, &tensor) < 0 ? NULL
+                                                                       : new_array(type, tensor);
+}
+
+static PyObject* make(PyObject* module, PyObject* object) {
+  return make_as(state_of(module), state_of(module)->type, object);
+}
+
+/* make_plain(x): the same, of the type that has the usual table only. */
+static PyObject* make_plain(PyObject* module, PyObject* object) {
+  return make_as(state_of(module), state_of(module)->plain, object);
 }
 
 static void deallocate(PyObject* self) {
@@ -257,7 +266,7 @@ static int to_object(DLManagedTensorVersioned* tensor, void** out) {
   if (dlbridge_import(tensor, DLBRIDGE_KIND_VERSIONED, NULL, &tensor, &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
-  *out = new_array(state_of(the_module), tensor);
+  *out = new_array(state_of(the_module)->type, tensor);
   return *out != NULL ? 0 : -1;
 }
 
@@ -292,6 +301,7 @@ static PyMethodDef functions[] = {
     {"to_type", to_type, METH_VARARGS, NULL},
     {"has_table", has_table, METH_O, NULL},
     {"make", make, METH_O, NULL},
+    {"make_plain", make_plain, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -311,13 +321,15 @@ static int execute(PyObject* module) {
     return -1;
   }
   state->type = (PyTypeObject*)PyType_FromModuleAndSpec(module, &type_spec, NULL);
-  if (state->type == NULL) {
+  state->plain = (PyTypeObject*)PyType_FromModuleAndSpec(module, &type_spec, NULL);
+  if (state->type == NULL || state->plain == NULL) {
     return -1;
   }
   dlbridge_py_table_init(&table, from_object, to_object, lend);
   dlbridge_py_table_init(&keeping, from_object_keeping, to_object, lend);
   the_module = module;
-  return dlbridge_py_offer((PyObject*)state->type, &table) < 0 ||
+  return dlbridge_py_offer((PyObject*)state->plain, &table) < 0 ||
+                 dlbridge_py_offer((PyObject*)state->type, &table) < 0 ||
                  dlbridge_py_offer_keeping((PyObject*)state->type, &keeping) < 0 ||
                  PyModule_AddObjectRef(module, "Array", (PyObject*)state->type) < 0
              ? -1
@@ -330,6 +342,7 @@ static int traverse(PyObject* module, visitproc visit, void* arg) {
     return 0;
   }
   Py_VISIT((PyObject*)state->type);
+  Py_VISIT((PyObject*)state->plain);
   return dlbridge_py_traverse(&state->py, visit, arg);
 }
 
@@ -337,6 +350,7 @@ static int clear(PyObject* module) {
   State* state = state_of(module);
   if (state != NULL) {
     Py_CLEAR(state->type);
+    Py_CLEAR(state->plain);
     dlbridge_py_clear(&state->py);
   }
   return 0;
