@@ -3,6 +3,7 @@
 
 nox -f tests/interop/noxfile.py                 the small frameworks and the tests of the engine
 nox -f tests/interop/noxfile.py -s whole old    all frameworks and old consumers (under 25 minutes)
+nox -f tests/interop/noxfile.py -s columns      columns of data frames, and buffers
 nox -f tests/interop/noxfile.py -s record       records what `whole` and `old` measured:
                                                 results.json and docs/interop.md
 
@@ -21,11 +22,12 @@ from sessions import ROOT, build_wheels, configure, install_pinned, install_whee
 HERE = pathlib.Path(__file__).resolve().parent
 SCRATCH = ROOT / "build/interop"
 BINDING = ROOT / "bindings/python"
+README = BINDING / "README.md"
 RECORDED = HERE / "results.json"
 DOCUMENT = ROOT / "docs/interop.md"
 SMALL = ("numpy", "jax", "tvm_ffi", "onnxruntime", "pyarrow")
 
-nox.options.sessions = ["engine", "small"]
+nox.options.sessions = ["engine", "small", "columns"]
 configure("interop")
 
 
@@ -54,6 +56,7 @@ def measure(session, name, *arguments):
     """Measures, and compares with the results on record."""
     out = SCRATCH / f"{name}.json"
     matrix(session, "measure", out, *arguments)
+    matrix(session, "recipes", README)
     matrix(session, "compare", out, RECORDED, "main" if name == "small" else name)
     matrix(session, "document", RECORDED, DOCUMENT)
 
@@ -70,6 +73,15 @@ def whole(session):
     """All frameworks."""
     prepare(session, HERE / "requirements-matrix.txt")
     measure(session, "main")
+
+
+@nox.session(python="3.11")
+def columns(session):
+    """Buffers and columns of pandas, polars and PyArrow, and the examples that use them."""
+    prepare(session, HERE / "requirements-columns.txt")
+    tests = str(BINDING / "tests/test_foreign.py")
+    session.run("pytest", "-q", "-p", "no:cacheprovider", *session.posargs, tests)
+    matrix(session, "recipes", README)
 
 
 # CPython 3.11 is the newest version that the old packages have wheels for.

@@ -7,7 +7,10 @@ Run it as `python -m matrix COMMAND` with tests/interop on PYTHONPATH.
 import argparse
 import json
 import pathlib
+import re
+import subprocess
 import sys
+from importlib import util
 
 from . import cases, frameworks, report, results
 
@@ -129,6 +132,30 @@ def print_document(recorded, path=None):
     return line("docs/interop.md is current", problems)
 
 
+def recipes(readme):
+    """Runs the examples of README.md whose packages are installed, each in its own process."""
+    good = True
+    for number, block in enumerate(examples(pathlib.Path(readme).read_text()), 1):
+        absent = [name for name in imported(block) if util.find_spec(name) is None]
+        title = f"example {number} of {pathlib.Path(readme).name}"
+        if absent:
+            print(f"skipped interop: {title}: {', '.join(absent)} is not installed", flush=True)
+            continue
+        done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True)
+        good &= line(title, [] if done.returncode == 0 else done.stderr.splitlines()[-1:])
+    return good
+
+
+def examples(text):
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+def imported(block):
+    """The packages that an example imports."""
+    names = re.findall(r"^(?:import|from) (\w+)", block, re.MULTILINE)
+    return sorted(set(names))
+
+
 def write_page(out, page):
     """Writes measured results as an HTML page."""
     pathlib.Path(page).write_text("\n".join(report.page(read(out))), encoding="utf-8")
@@ -174,6 +201,7 @@ def parse(argv):
         ("recorded", one),
         ("path", optional),
     )
+    command(recipes, "recipes runs the examples of README.md", ("readme", one))
     command(write_page, "page writes an HTML page", ("out", one), ("page", one))
     given = vars(parser.parse_args(argv))
     if "names" in given:
