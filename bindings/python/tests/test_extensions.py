@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import textwrap
 
 import dlbridge
@@ -115,6 +116,18 @@ def test_the_page_shows_the_example(name):
     assert source(name).partition("\n")[2].strip() in [text.strip() for text in shown]
     lines = len(code_lines(source(name)))
     assert f"[{name}](../bindings/python/examples/{name}) | {lines} |" in page
+
+
+def test_the_other_code_of_the_page_compiles(tmp_path):
+    page = (root() / "docs/python_extensions.md").read_text()
+    shown = re.findall(r"```cpp\n(.*?)```", page, re.DOTALL)
+    examples = [source(name).partition("\n")[2].strip() for name in SHORT]
+    others = [text for text in shown if text.strip() not in examples]
+    assert len(others) == 2
+    file = tmp_path / "page.cc"
+    file.write_text("#include <dlbridge/python.hpp>\n#include <vector>\n" + "\n".join(others))
+    headers = ["-isystem", sysconfig.get_path("include"), "-isystem", dlbridge.get_include()]
+    run("c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *headers, file)
 
 
 def test_the_readme_shows_the_example_of_nanobind():
