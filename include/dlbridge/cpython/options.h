@@ -116,26 +116,38 @@ static inline const char* dlbridge_py_flag_name_(uint32_t bits) {
              : "a bit below 8, reserved for DLPack's flags";
 }
 
+/* Rejects a byte past this version's struct. Not inlined: of an object whose size a compiler sees, it
+ * would warn about these bytes. */
+#if defined(__GNUC__)
+__attribute__((noinline, unused)) static
+#else
+static inline
+#endif
+    int
+    dlbridge_py_check_tail_(const unsigned char* bytes, uint32_t from, uint32_t to) {
+  for (; from < to; ++from) {
+    if (bytes[from] != 0) {
+      return dlbridge_py_reject_(PyExc_ValueError, DLBRIDGE_ERROR_TOO_NEW, DLBRIDGE_RULE_NONE,
+                                 "options: byte %u is set, which is a field of a newer version of "
+                                 "dlbridge/cpython_api.h",
+                                 (unsigned)from);
+    }
+  }
+  return 0;
+}
+
 /* Reads `struct_size` first, and no byte past it. */
 static inline int dlbridge_py_check_size_(const DLBridgePyImportOptions* options) {
-  const unsigned char* bytes = (const unsigned char*)options;
   const uint32_t size = options->struct_size;
-  uint32_t i;
   if (size < sizeof *options || size > 4096) {
     return dlbridge_py_reject_(PyExc_ValueError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
                                "options.struct_size: expected %u to 4096, found %u; start from "
                                "dlbridge_py_import_options_init",
                                (unsigned)sizeof *options, (unsigned)size);
   }
-  for (i = (uint32_t)sizeof *options; i < size; ++i) {
-    if (bytes[i] != 0) {
-      return dlbridge_py_reject_(PyExc_ValueError, DLBRIDGE_ERROR_TOO_NEW, DLBRIDGE_RULE_NONE,
-                                 "options: byte %u is set, which is a field of a newer version of "
-                                 "dlbridge/cpython_api.h",
-                                 (unsigned)i);
-    }
-  }
-  return 0;
+  return size == sizeof *options ? 0
+                                 : dlbridge_py_check_tail_((const unsigned char*)options,
+                                                           (uint32_t)sizeof *options, size);
 }
 
 static inline int dlbridge_py_check_bits_(uint32_t bits) {
