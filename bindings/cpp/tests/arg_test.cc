@@ -50,6 +50,20 @@ TEST(Arg, ImportsEachSource) {
   EXPECT_EQ(a.deletes + b.deletes + c.deletes + d.deletes, 4);
 }
 
+TEST(Arg, TakesATensorThatMeetsItsDemands) {
+  Foreign source;
+  {
+    const db::policy demands = Points::demands();
+    const auto options = db::convert_options().policy(demands);
+    db::tensor imported = db::import(&source.versioned, options).value();
+    const Points points = Points::assume_validated(std::move(imported));
+    EXPECT_EQ(points(1, 2), 5);
+    EXPECT_EQ(source.deletes, 0);
+  }
+  EXPECT_EQ(source.deletes, 1);
+  EXPECT_FALSE(Points::assume_validated(db::tensor()));
+}
+
 TEST(Arg, OwnsAndMoves) {
   Foreign source;
   Points first = Points::import(&source.versioned).value();
