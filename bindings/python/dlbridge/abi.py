@@ -52,6 +52,18 @@ from ._constants import (
     name_of,
     names_of,
 )
+
+try:
+    from . import _describe
+except ImportError as error:
+    if "subinterpreter" not in str(error):
+        raise
+    raise ImportError(
+        "dlbridge.abi and dlbridge.inspect work in the main interpreter and in sub-interpreters that "
+        "share its GIL, found one with its own GIL: call them in the main interpreter; from_dlpack, "
+        "adapt and to work in every interpreter"
+    ) from error
+
 from ._describe import (
     ABI,
     Allocator,

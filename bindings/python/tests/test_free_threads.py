@@ -12,7 +12,7 @@ import threading
 import dlbridge
 import producers
 import pytest
-from dlbridge import _core, abi, from_dlpack
+from dlbridge import _core, from_dlpack
 
 THREADS = 6
 ROUNDS = 60
@@ -57,7 +57,7 @@ USES = {
     "repr": repr,
     "import": lambda t: from_dlpack(t).shape,
     "export": lambda t: _core.export(t),
-    "to_type": lambda t: _core.to_type(t, _core.Tensor),
+    "to_type": lambda t: _core.to_type(t, _core.Tensor).shape,
     "wrap": lambda t: _core.wrap(t, t.data_ptr, (1,), "float64").shape,
 }
 
@@ -183,6 +183,8 @@ def test_classes_change_while_they_are_looked_up():
 
 def test_an_allocator_reports_each_thread_an_exception():
     """The exception of `allocate` replaces the library's error; none is lost or freed twice."""
+
+    from dlbridge import abi
 
     def fail(*_):
         raise LookupError("no memory for tests")

@@ -300,12 +300,14 @@ static inline void dlbridge_py_type_done_(DLBridgePyType* entry) { Py_XDECREF(en
  * \since 0.3.0 */
 static inline const DLPackExchangeAPI* dlbridge_py_exchange_api(DLBridgePy* py, PyTypeObject* type) {
   DLBridgePyType entry;
+  const DLPackExchangeAPI* table;
   if (dlbridge_py_type_(py, type, &entry) < 0) {
     PyErr_Clear();
     return NULL;
   }
+  table = entry.table;
   dlbridge_py_type_done_(&entry);
-  return entry.table;
+  return table;
 }
 
 #ifdef __cplusplus
