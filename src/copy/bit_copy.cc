@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "copy/plane_copy.h"
 #include "support/checked.h"
 
 namespace dlbridge {
@@ -71,12 +72,230 @@ void CopyRun(const unsigned char* from, Wide at, Wide count, BitWriter* writer) 
   }
 }
 
+// ------------------------------------------------------------------------------- parts of a byte
+
+// The rest is for elements of 1, 2 or 4 bits, of which none is in two bytes. Eight of them are
+// handled at once.
+
+// The lowest `bits` bits of each `lane` bits.
+constexpr uint64_t EachLane(int bits, int lane) {
+  uint64_t mask = (uint64_t{1} << bits) - 1;
+  for (int width = lane; width < 64; width *= 2) {
+    mask |= mask << width;
+  }
+  return mask;
+}
+
+// Moves eight packed elements to the lowest bits of eight bytes.
+template <int kBits>
+uint64_t Spread(uint64_t packed) {
+  constexpr int kGap = 8 - kBits;
+  uint64_t value = packed;
+  value = (value | value << (4 * kGap)) & EachLane(4 * kBits, 32);
+  value = (value | value << (2 * kGap)) & EachLane(2 * kBits, 16);
+  return (value | value << kGap) & EachLane(kBits, 8);
+}
+
+// The inverse. The upper bits of the bytes are ignored.
+template <int kBits>
+uint64_t Pack(uint64_t spread) {
+  constexpr int kGap = 8 - kBits;
+  uint64_t value = spread & EachLane(kBits, 8);
+  value = (value | value >> kGap) & EachLane(2 * kBits, 16);
+  value = (value | value >> (2 * kGap)) & EachLane(4 * kBits, 32);
+  return (value | value >> (4 * kGap)) & EachLane(8 * kBits, 64);
+}
+
+constexpr int64_t kTile = 64;  // side of a tile in elements
+
+// One byte for each element of a tile.
+struct Tile {
+  alignas(64) unsigned char bytes[kTile * kTile];
+};
+
+// Transposes planes of packed elements: the fastest axis of the target crosses an axis whose
+// elements are adjacent in the source. A tile is spread to whole bytes, transposed, and packed
+// again.
+template <int kBits>
+class BitPlane {
+ public:
+  // `from` is the first element of the plane. The target of each row starts at a byte.
+  static void Copy(const unsigned char* from, Wide at, const PlaneAxis& row,
+                   const PlaneAxis& column, unsigned char* to) {
+    for (int64_t r = 0; r < row.extent; r += kTile) {
+      for (int64_t c = 0; c < column.extent; c += kTile) {
+        const int64_t rows = Least(kTile, row.extent - r);
+        const int64_t columns = Least(kTile, column.extent - c);
+        Tile tile;
+        Tile transposed;
+        for (int64_t i = 0; i < columns; ++i) {
+          const Wide first = at + (static_cast<Wide>(c + i) * column.from + r) * kBits;
+          SpreadRow(from, first, rows, &tile.bytes[i * kTile]);
+        }
+        const Plane plane = {{rows, 1, kTile}, {columns, kTile, 1}, kTile * kTile};
+        ChooseCopy(plane)(plane, reinterpret_cast<const char*>(tile.bytes),
+                          reinterpret_cast<char*>(transposed.bytes));
+        for (int64_t i = 0; i < rows; ++i) {
+          PackRow(&transposed.bytes[i * kTile], columns, to + ((r + i) * row.to + c) * kBits / 8);
+        }
+      }
+    }
+  }
+
+ private:
+  static int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+  static void SpreadRow(const unsigned char* from, Wide at, int64_t count, unsigned char* to) {
+    if ((at & 7) == 0) {
+      const unsigned char* source = from + static_cast<int64_t>(at >> 3);
+      for (; count >= 8; count -= 8, source += kBits, to += 8, at += 8 * kBits) {
+        const uint64_t bytes = Spread<kBits>(LoadEight(source));
+        std::memcpy(to, &bytes, 8);
+      }
+    }
+    for (; count > 0; count -= 8, to += 8, at += 8 * kBits) {
+      const uint64_t bytes = Spread<kBits>(ReadBits(from, at, Least(count, 8) * kBits));
+      std::memcpy(to, &bytes, 8);
+    }
+  }
+  // Eight packed elements, without bytes after them.
+  static uint64_t LoadEight(const unsigned char* from) {
+    uint64_t value = 0;
+    for (int i = 0; i < kBits; ++i) {
+      value |= static_cast<uint64_t>(from[i]) << (8 * i);
+    }
+    return value;
+  }
+  // `count` elements are whole bytes.
+  static void PackRow(const unsigned char* from, int64_t count, unsigned char* to) {
+    for (; count > 0; count -= 8, from += 8) {
+      uint64_t bytes = 0;
+      std::memcpy(&bytes, from, 8);
+      uint64_t packed = Pack<kBits>(bytes);
+      for (int64_t end = Least(count, 8) * kBits; end > 0; end -= 8, packed >>= 8) {
+        *to++ = static_cast<unsigned char>(packed);
+      }
+    }
+  }
+};
+
+// The plane's bits are moved by 64-bit words whose lowest byte comes first in memory.
+constexpr bool kLittleEndian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+
+// The axis of the source whose elements are adjacent, if transposing its plane is faster than
+// copying bit by bit; -1 if not.
+int TransposedAxis(const StridedCopy& copy, const Walk& walk) {
+  const auto bits = static_cast<int64_t>(copy.element_bits);
+  const bool packed = copy.from_item_bits == bits && copy.to_item_bits == bits;
+  const bool fits_bytes = bits == 1 || bits == 2 || bits == 4;
+  if (!kLittleEndian || !packed || !fits_bytes || walk.axes < 2 || walk.last_extent() % 8 != 0 ||
+      walk.last_stride() == 1) {
+    return -1;
+  }
+  for (int i = walk.axes - 2; i >= 0; --i) {
+    if (walk.stride[i] == 1 && walk.extent[i] >= 8) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+template <int kBits>
+void CopyPlanes(const StridedCopy& copy, const Walk& walk, int row_axis) {
+  const auto* from = static_cast<const unsigned char*>(copy.from);
+  auto* to = static_cast<unsigned char*>(copy.to);
+  const PlaneAxis column = {walk.last_extent(), walk.last_stride(), 1};
+  PlaneAxis row = {walk.extent[row_axis], 1, 1};
+  Walk outer;
+  outer.axes = 0;
+  int64_t to_stride[kMaxWalkAxes];
+  for (int i = 0; i + 1 < walk.axes; ++i) {
+    int64_t step = 1;
+    for (int inner = i + 1; inner < walk.axes; ++inner) {
+      step *= walk.extent[inner];
+    }
+    if (i == row_axis) {
+      row.to = step;
+      continue;
+    }
+    outer.extent[outer.axes] = walk.extent[i];
+    outer.stride[outer.axes] = walk.stride[i];
+    to_stride[outer.axes++] = step;
+  }
+  Walk target = outer;
+  for (int i = 0; i < outer.axes; ++i) {
+    target.stride[i] = to_stride[i];
+  }
+  Steps steps(outer, outer.axes);
+  Steps target_steps(target, outer.axes);
+  do {
+    BitPlane<kBits>::Copy(from, static_cast<Wide>(steps.offset()) * kBits, row, column,
+                          to + target_steps.offset() * kBits / 8);
+    target_steps.Next();
+  } while (steps.Next());
+}
+
+bool CopyTransposed(const StridedCopy& copy, const Walk& walk) {
+  const int row_axis = TransposedAxis(copy, walk);
+  if (row_axis < 0) {
+    return false;
+  }
+  switch (copy.element_bits) {
+    case 1:
+      CopyPlanes<1>(copy, walk, row_axis);
+      return true;
+    case 2:
+      CopyPlanes<2>(copy, walk, row_axis);
+      return true;
+    default:
+      CopyPlanes<4>(copy, walk, row_axis);
+      return true;
+  }
+}
+
+// Copies a row of elements of which none is in two bytes of the source.
+void CopySmallRow(const unsigned char* from, Wide at, int64_t step, int64_t count, uint32_t bits,
+                  uint32_t to_bits, BitWriter* writer) {
+  const uint64_t mask = (uint64_t{1} << bits) - 1;
+  from += static_cast<int64_t>(at >> 3);
+  auto bit = static_cast<int64_t>(at & 7);
+  while (count > 0) {
+    const int64_t part = count < 7 ? count : 7;  // at most 56 bits
+    uint64_t word = 0;
+    for (int64_t i = 0; i < part; ++i, bit += step) {
+      word |= (from[bit >> 3] >> (bit & 7) & mask) << (i * to_bits);
+    }
+    writer->Put(word, part * to_bits);
+    count -= part;
+  }
+}
+
+// Returns false if an element may be in two bytes of the source, or if elements form runs.
+bool CopySmall(const StridedCopy& copy, const Walk& walk) {
+  if (8 % copy.from_item_bits != 0 || copy.to_item_bits > 8 || walk.axes == 0) {
+    return false;
+  }
+  const auto* from = static_cast<const unsigned char*>(copy.from);
+  const int64_t step = walk.last_stride() * copy.from_item_bits;
+  BitWriter writer(static_cast<unsigned char*>(copy.to));
+  Steps steps(walk, walk.axes - 1);
+  do {
+    CopySmallRow(from, static_cast<Wide>(steps.offset()) * copy.from_item_bits, step,
+                 walk.last_extent(), copy.element_bits, copy.to_item_bits, &writer);
+  } while (steps.Next());
+  writer.EndByte();
+  return true;
+}
+
 }  // namespace
 
 void CopyBits(const StridedCopy& copy, const Walk& walk) {
   const auto* from = static_cast<const unsigned char*>(copy.from);
   const bool pads = copy.to_item_bits != copy.element_bits;
   const bool runs = !pads && copy.from_item_bits == copy.element_bits && RunOf(walk) > 1;
+  if (CopyTransposed(copy, walk) || (!runs && CopySmall(copy, walk))) {
+    return;
+  }
   const Wide length = static_cast<Wide>(runs ? RunOf(walk) : 1) * copy.element_bits;
   BitWriter writer(static_cast<unsigned char*>(copy.to));
   Steps steps(walk, runs ? walk.axes - 1 : walk.axes);

@@ -191,9 +191,9 @@ struct Kernel64 {
     for (; vectors > 0; --vectors, from += plan.from_step, to += plan.to_step) {
       __m512i vector = _mm512_setzero_si512();
       for (int k = 0; k < plan.windows; ++k) {
-        vector = _mm512_mask_permutexvar_epi8(vector, plan.used[k],
-                                              _mm512_load_si512(plan.place[k]),
-                                              _mm512_loadu_si512(from + plan.offset[k]));
+        vector =
+            _mm512_mask_permutexvar_epi8(vector, plan.used[k], _mm512_load_si512(plan.place[k]),
+                                         _mm512_loadu_si512(from + plan.offset[k]));
       }
       _mm512_mask_storeu_epi8(to, stored, vector);
     }
@@ -201,10 +201,9 @@ struct Kernel64 {
   DLBRIDGE_VBMI static void Exact(Plan plan, const char* from, char* to) {
     __m512i vector = _mm512_setzero_si512();
     for (int k = 0; k < plan.windows; ++k) {
-      const __m512i window =
-          _mm512_maskz_loadu_epi8(Lowest(plan.length[k]), from + plan.offset[k]);
-      vector = _mm512_mask_permutexvar_epi8(vector, plan.used[k],
-                                            _mm512_load_si512(plan.place[k]), window);
+      const __m512i window = _mm512_maskz_loadu_epi8(Lowest(plan.length[k]), from + plan.offset[k]);
+      vector = _mm512_mask_permutexvar_epi8(vector, plan.used[k], _mm512_load_si512(plan.place[k]),
+                                            window);
     }
     _mm512_mask_storeu_epi8(to, Lowest(plan.to_step), vector);
   }
@@ -241,9 +240,7 @@ struct Range {
 // The vectors of `vectors` that can be loaded and stored completely.
 Range WholeVectors(const Shuffle& plan, int64_t vectors, int64_t source_bytes,
                    int64_t target_bytes) {
-  Range whole = {0, target_bytes < plan.width
-                        ? 0
-                        : (target_bytes - plan.width) / plan.to_step + 1};
+  Range whole = {0, target_bytes < plan.width ? 0 : (target_bytes - plan.width) / plan.to_step + 1};
   const int64_t room = source_bytes - plan.reach;  // after the windows of the first vector
   if (plan.from_step > 0) {
     const int64_t end = room < 0 ? 0 : room / plan.from_step + 1;
@@ -275,8 +272,7 @@ void RunRow(const Shuffle& plan, const char* from, char* to, int64_t count,
   const int64_t rest = count % plan.groups;
   if (rest != 0) {
     const int64_t before = plan.groups - rest;
-    Kernel::Exact(plan,
-                  from + vectors * plan.from_step - before * (plan.from_step / plan.groups),
+    Kernel::Exact(plan, from + vectors * plan.from_step - before * (plan.from_step / plan.groups),
                   to + vectors * plan.to_step - before * (plan.to_step / plan.groups));
   }
 }

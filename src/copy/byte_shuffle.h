@@ -2,8 +2,8 @@
 // Copies of small groups of bytes at a constant distance, by byte shuffles.
 //
 // A group is a few adjacent bytes of the target, in any order in the source: the channels of a
-// pixel, or one element of a row with a step. A vector of the target has several groups; each of its
-// bytes is in one of a few vectors (windows) of the source. The positions are the same for each
+// pixel, or one element of a row with a step. A vector of the target has several groups; each of
+// its bytes is in one of a few vectors (windows) of the source. The positions are the same for each
 // vector of a row, so they are computed once.
 #ifndef DLBRIDGE_SRC_COPY_BYTE_SHUFFLE_H_
 #define DLBRIDGE_SRC_COPY_BYTE_SHUFFLE_H_

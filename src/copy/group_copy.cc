@@ -110,7 +110,8 @@ bool CopyGroups(Axes* axes, const char* from, char* to) {
     row = axes->Take(axes->RowAxis(column));
   }
   const Rows rows = {&shuffle, row, column, ChunkOf(shuffle, row, column), source_end};
-  axes->ForEach(from, to, [&](const char* source, char* target) { CopyRows(rows, source, target); });
+  axes->ForEach(from, to,
+                [&](const char* source, char* target) { CopyRows(rows, source, target); });
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "copy/copy_kernels.h"
+#include "copy/wide_tile.h"
 
 namespace dlbridge {
 namespace {
@@ -277,6 +278,8 @@ class Transposition {
                 to_step),
      ...);
   }
+
+ public:
   // A square that would exceed the plane begins earlier: some elements are copied twice.
   static DLBRIDGE_NOINLINE void CopyEdge(const Plane& plane, const Part& part, const char* from,
                                          char* to) {
@@ -287,6 +290,8 @@ class Transposition {
                  TargetAt(plane, to, row, column), plane.row.to);
     });
   }
+
+ private:
   static DLBRIDGE_INLINE void CopySquare(const char* from, int64_t from_step, char* to,
                                          int64_t to_step) {
     Square<T> square;
@@ -296,10 +301,63 @@ class Transposition {
   }
 };
 
+// The same with the tiles of wide_tile.h, which are as wide as high.
+template <class T>
+class WideTransposition {
+  static constexpr int64_t kItem = sizeof(T);
+  static constexpr int64_t kSide = kLine / kItem;
+
+ public:
+  static bool Suits(const Plane& plane) {
+    return plane.row.extent >= kSide && plane.column.extent >= kSide &&
+           ChooseWideTile(kItem, false) != nullptr;
+  }
+  static void Run(const Plane& plane, const char* from, char* to) {
+    const WideTile streaming = Streams(plane, to) ? ChooseWideTile(kItem, true) : nullptr;
+    const WideTile tile = streaming != nullptr ? streaming : ChooseWideTile(kItem, false);
+    if (plane.bytes >= kFar) {
+      Cut(WholeOf(plane), kFarSide, kFarSide,
+          [&](const Part& block) { CopyBlock(plane, block, tile, from, to); });
+    } else {
+      CopyBlock(plane, WholeOf(plane), tile, from, to);
+    }
+    if (streaming != nullptr) {
+      EndStreaming();
+    }
+  }
+
+ private:
+  static bool Streams(const Plane& plane, const char* to) {
+    const auto excess = reinterpret_cast<uintptr_t>(to) % kLine;
+    return plane.bytes >= kHuge && excess == 0 && plane.row.to % kLine == 0;
+  }
+  static void CopyBlock(const Plane& plane, const Part& block, WideTile tile, const char* from,
+                        char* to) {
+    const int64_t rows = block.rows - block.rows % kSide;
+    const int64_t columns = block.columns - block.columns % kSide;
+    for (int64_t r = block.row; r < block.row + rows; r += kSide) {
+      for (int64_t c = block.column; c < block.column + columns; c += kSide) {
+        const char* source = SourceAt(plane, from, r, c);
+        if (plane.bytes >= kFar) {
+          PrefetchLines<0>(source, kSide * plane.column.from, plane.column.from, kSide);
+        }
+        tile(source, plane.column.from, TargetAt(plane, to, r, c), plane.row.to);
+      }
+    }
+    const Part right = {block.row, block.column + columns, rows, block.columns - columns};
+    const Part below = {block.row + rows, block.column, block.rows - rows, block.columns};
+    Transposition<T, false>::CopyEdge(plane, right, from, to);
+    Transposition<T, false>::CopyEdge(plane, below, from, to);
+  }
+};
+
 // NULL if the plane is smaller than one square.
 template <class T>
 CopyPlane TransposeOf(const Plane& plane) {
   constexpr int64_t kSide = 16 / sizeof(T);
+  if (WideTransposition<T>::Suits(plane)) {
+    return WideTransposition<T>::Run;
+  }
   if (plane.row.extent < kSide || plane.column.extent < kSide) {
     return nullptr;
   }

@@ -26,8 +26,7 @@ void CopyPlanes(Axes* axes, const char* from, char* to) {
     plane.row.to = -plane.row.to;
   }
   const CopyPlane copy = ChooseCopy(plane);
-  axes->ForEach(from, to,
-                [&](const char* source, char* target) { copy(plane, source, target); });
+  axes->ForEach(from, to, [&](const char* source, char* target) { copy(plane, source, target); });
 }
 
 void CopyAxes(Axes* axes, const char* from, char* to) {

@@ -58,8 +58,8 @@ VectorLevel Detect() { return VectorLevel::kNone; }
 
 #endif
 
-// The processor's level, and the level that tests allow; 0 before the first call. Threads that detect
-// the level at the same time store the same value.
+// The processor's level, and the level that tests allow; 0 before the first call. Threads that
+// detect the level at the same time store the same value.
 int g_best = 0;
 int g_limit = static_cast<int>(VectorLevel::kAvx512Vbmi);
 

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "copy/wide_tile.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "copy/plane_copy.h"
+#include "copy/vector_level.h"
+#include "support/checked.h"
+
+#if DLBRIDGE_X86_KERNELS
+
+#include <immintrin.h>
+
+namespace dlbridge {
+namespace {
+
+// Unrolls the next loop, so that its vectors are in registers.
+#if defined(__clang__)
+#define DLBRIDGE_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define DLBRIDGE_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+#define DLBRIDGE_AVX2 __attribute__((target("avx2")))
+#define DLBRIDGE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
+
+// Each vector has parts of 16 bytes, which are squares that are transposed at the same time: part p
+// of row r is a piece of line `p * kSide + r` of the tile. So the transposition needs no
+// instruction that crosses parts, and the transposed rows are contiguous in the target.
+struct Parts2 {
+  using Vector = __m256i;
+  static constexpr int kParts = 2;
+
+  // Parts at `from` and each `step` bytes after it.
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static Vector Load(const char* from, int64_t step) {
+    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + step));
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+  }
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static Vector LoadLine(const char* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  }
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static void StoreLine(char* to, Vector vector) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
+  }
+  template <size_t kItem>
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static void Interleave(Vector a, Vector b, Vector* low,
+                                                       Vector* high) {
+    if constexpr (kItem == 1) {
+      *low = _mm256_unpacklo_epi8(a, b);
+      *high = _mm256_unpackhi_epi8(a, b);
+    } else if constexpr (kItem == 2) {
+      *low = _mm256_unpacklo_epi16(a, b);
+      *high = _mm256_unpackhi_epi16(a, b);
+    } else if constexpr (kItem == 4) {
+      *low = _mm256_unpacklo_epi32(a, b);
+      *high = _mm256_unpackhi_epi32(a, b);
+    } else {
+      *low = _mm256_unpacklo_epi64(a, b);
+      *high = _mm256_unpackhi_epi64(a, b);
+    }
+  }
+  template <bool kStreams>
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
+  }
+};
+
+template <class Parts, size_t kItem, bool kStreams>
+struct Tile;
+
+struct Parts4 {
+  using Vector = __m512i;
+  static constexpr int kParts = 4;
+  // All elements: gcc 12 warns of the instructions without a mask.
+  static constexpr __mmask8 kAll8 = 0xff;
+  static constexpr __mmask16 kAll16 = 0xffff;
+
+  DLBRIDGE_AVX512 DLBRIDGE_INLINE static __m128i Part(const char* from) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  }
+  DLBRIDGE_AVX512 DLBRIDGE_INLINE static Vector Load(const char* from, int64_t step) {
+    const __m256i low =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(Part(from)), Part(from + step), 1);
+    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(Part(from + 2 * step)),
+                                                 Part(from + 3 * step), 1);
+    return _mm512_maskz_inserti64x4(kAll8, _mm512_castsi256_si512(low), high, 1);
+  }
+  DLBRIDGE_AVX512 DLBRIDGE_INLINE static Vector LoadLine(const char* from) {
+    return _mm512_loadu_si512(from);
+  }
+  DLBRIDGE_AVX512 DLBRIDGE_INLINE static void StoreLine(char* to, Vector vector) {
+    _mm512_storeu_si512(to, vector);
+  }
+  template <size_t kItem>
+  DLBRIDGE_AVX512 DLBRIDGE_INLINE static void Interleave(Vector a, Vector b, Vector* low,
+                                                         Vector* high) {
+    if constexpr (kItem == 1) {
+      *low = _mm512_unpacklo_epi8(a, b);
+      *high = _mm512_unpackhi_epi8(a, b);
+    } else if constexpr (kItem == 2) {
+      *low = _mm512_unpacklo_epi16(a, b);
+      *high = _mm512_unpackhi_epi16(a, b);
+    } else if constexpr (kItem == 4) {
+      *low = _mm512_maskz_unpacklo_epi32(kAll16, a, b);
+      *high = _mm512_maskz_unpackhi_epi32(kAll16, a, b);
+    } else {
+      *low = _mm512_maskz_unpacklo_epi64(kAll8, a, b);
+      *high = _mm512_maskz_unpackhi_epi64(kAll8, a, b);
+    }
+  }
+  template <bool kStreams>
+  DLBRIDGE_AVX512 DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
+    if constexpr (kStreams) {
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(to), vector);
+    } else {
+      _mm512_storeu_si512(to, vector);
+    }
+  }
+};
+
+#define DLBRIDGE_PARTS Parts2
+#define DLBRIDGE_TARGET DLBRIDGE_AVX2
+#include "copy/wide_tile_kernel.inc"
+#undef DLBRIDGE_PARTS
+#undef DLBRIDGE_TARGET
+#define DLBRIDGE_PARTS Parts4
+#define DLBRIDGE_TARGET DLBRIDGE_AVX512
+#include "copy/wide_tile_kernel.inc"
+#undef DLBRIDGE_PARTS
+#undef DLBRIDGE_TARGET
+
+template <class Parts, bool kStreams>
+WideTile TileOf(int64_t item) {
+  switch (item) {
+    case 1:
+      return Tile<Parts, 1, kStreams>::Copy;
+    case 2:
+      return Tile<Parts, 2, kStreams>::Copy;
+    case 4:
+      return Tile<Parts, 4, kStreams>::Copy;
+    case 8:
+      return Tile<Parts, 8, kStreams>::Copy;
+    case 16:
+      return Tile<Parts, 16, kStreams>::Copy;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+WideTile ChooseWideTile(int64_t item, bool streams) {
+  const VectorLevel level = GetVectorLevel();
+  if (level >= VectorLevel::kAvx512Vbmi) {
+    return streams ? TileOf<Parts4, true>(item) : TileOf<Parts4, false>(item);
+  }
+  return level >= VectorLevel::kAvx2 && !streams ? TileOf<Parts2, false>(item) : nullptr;
+}
+
+void EndStreaming() { _mm_sfence(); }
+
+}  // namespace dlbridge
+
+#else
+
+namespace dlbridge {
+
+WideTile ChooseWideTile(int64_t /*item*/, bool /*streams*/) { return nullptr; }
+
+void EndStreaming() {}
+
+}  // namespace dlbridge
+
+#endif

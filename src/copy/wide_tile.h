@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transposition of tiles of 64 by 64 bytes with vectors of 32 and 64 bytes.
+#ifndef DLBRIDGE_SRC_COPY_WIDE_TILE_H_
+#define DLBRIDGE_SRC_COPY_WIDE_TILE_H_
+
+#include <cstdint>
+
+namespace dlbridge {
+
+// Transposes a tile: as many lines as a line has elements. The steps are between lines, in bytes.
+using WideTile = void (*)(const char* from, int64_t from_step, char* to, int64_t to_step);
+
+// The kernel for elements of `item` bytes, or NULL if this processor or this size has none. With
+// `streams` the stores bypass the cache, if there is such a kernel: then the lines of the target
+// must be aligned to 64 bytes, and EndStreaming must be called at the end.
+WideTile ChooseWideTile(int64_t item, bool streams);
+void EndStreaming();
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_COPY_WIDE_TILE_H_
