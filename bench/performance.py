@@ -60,7 +60,7 @@ def plot_instructions(counts, path):
     found = by_key(counts)
     rows = [(name, colour, found.get((name, 4, "given", SMALL))) for name, colour in BARS]
     rows = sorted((row for row in rows if row[2] is not None), key=lambda row: -row[2])
-    figure, axes = begin("Instructions of a call with its release, ndim 4", height=4.6)
+    figure, axes = begin("Instructions of a call with its release, ndim 4", 9.0, 4.6)
     bars = axes.barh(
         [ROWS[name] for name, *_ in rows], [ir for *_, ir in rows],
         color=[colour for _, colour, _ in rows],
