@@ -9,7 +9,12 @@
 #define DLBRIDGE_UNLIKELY(condition) __builtin_expect(!!(condition), false)
 #define DLBRIDGE_COLD __attribute__((cold, noinline))
 #define DLBRIDGE_NOINLINE __attribute__((noinline))
+// A library without drivers is optimised for its size.
+#ifdef DLBRIDGE_WITHOUT_DEVICES
+#define DLBRIDGE_INLINE inline
+#else
 #define DLBRIDGE_INLINE inline __attribute__((always_inline))
+#endif
 // Makes the compiler forget how an integer was computed. A loop then has one counter instead of a
 // pointer for each array, and cheap values are computed again instead of being kept in memory.
 #define DLBRIDGE_FORGET(integer) __asm__("" : "+r"(integer))
