@@ -87,4 +87,5 @@ def check_what_is_allowed(kind, seen):
         assert set(direct.values()) == {"refused"}
         assert seen["to readonly=copy"] == seen["adapt readonly=copy"] == "copied"
     copies = {way: one for way, one in seen.items() if way.endswith("copy=True")}
+    copies.pop("forwarded twice copy=True", None)  # adapt imports its argument, an unknown class
     assert set(copies.values()) <= {"copied"}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors of one real framework that must not be exported: what every entry point says of them.
+
+guards_world.py FRAMEWORK PROBE    prints {case: {entry point: [type, message]}} as JSON. PROBE is
+                                   the path of the C extension of the tests.
+                                   DLBRIDGE_FRAMEWORKS has folders with packages.
+"""
+
+import importlib
+import json
+import os
+import pathlib
+import sys
+import warnings
+
+sys.path += filter(None, os.environ.get("DLBRIDGE_FRAMEWORKS", "").split(os.pathsep))
+warnings.simplefilter("ignore")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import dlbridge  # noqa: E402
+
+
+def torch_cases(look):
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    class Forbids(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            if function is torch.Tensor.__dlpack__:
+                raise TypeError("this class forbids export")
+            return super().__torch_function__(function, types, args, kwargs)
+
+    class Wraps(torch.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+        @classmethod
+        def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+            raise TypeError("no operation")
+
+    ones = torch.ones(3)
+    parts = [torch.ones(2), torch.ones(3)]
+    conjugated = torch.ones(3, dtype=torch.complex64).conj()
+    with FakeTensorMode():
+        fake = torch.ones(3)
+    look("sparse", torch.eye(3).to_sparse())
+    look("csr", torch.eye(3).to_sparse_csr())
+    look("meta", torch.empty(3, device="meta"))
+    look("quantized", torch.quantize_per_tensor(ones, 0.1, 0, torch.qint8))
+    look("nested", torch.nested.nested_tensor(parts))
+    look("jagged", torch.nested.nested_tensor(parts, layout=torch.jagged))
+    look("zero", torch._efficientzerotensor((3,)))
+    look("masked", torch.masked.masked_tensor(ones, torch.tensor([True, False, True])))
+    look("fake", fake)
+    look("forbids", ones.as_subclass(Forbids))
+    look("wraps", Wraps(ones))
+    look("requires_grad", torch.ones(3, requires_grad=True))
+    look("parameter", torch.nn.Parameter(ones))
+    look("uninitialized", torch.nn.UninitializedParameter())
+    look("conjugated", conjugated)
+    look("negated", conjugated.imag)
+    torch.vmap(lambda x: look("vmap", x))(torch.ones(3, 2))
+    torch.func.grad(lambda x: look("grad", x).sum())(ones)
+    torch.func.jvp(lambda x: look("jvp", x), (ones,), (ones,))
+
+
+def jax_cases(look):
+    import jax
+
+    jax.jit(lambda x: look("jit", x))(jax.numpy.ones(3))
+    jax.vmap(lambda x: look("vmap", x))(jax.numpy.ones((3, 2)))
+    jax.grad(lambda x: look("grad", x).sum())(jax.numpy.ones(3))
+
+
+def paddle_cases(look):
+    import paddle
+
+    look("requires_grad", paddle.to_tensor([1.0, 2.0], stop_gradient=False))
+
+
+def outcome(function, array):
+    try:
+        function(array)
+    except (BufferError, TypeError) as error:
+        kind = "BufferError" if isinstance(error, BufferError) else "TypeError"
+        return [kind, str(error)]
+    return ["none", "exported"]
+
+
+def main(framework, path):
+    sys.path.insert(0, str(pathlib.Path(path).parent))
+    probe = importlib.import_module(pathlib.Path(path).name.partition(".")[0])
+    entries = {
+        "from_dlpack": dlbridge.from_dlpack,
+        "adapt": dlbridge.adapt,
+        "to": lambda x: dlbridge.to(x, "numpy"),
+        "import": lambda x: probe.import_(x, 0, 0, 0, 0, 0),
+        "borrow": lambda x: probe.borrow(x, 0),
+    }
+    seen = {}
+
+    def look(case, array):
+        seen[case] = {name: outcome(function, array) for name, function in entries.items()}
+        return array
+
+    globals()[f"{framework}_cases"](look)
+    print(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
