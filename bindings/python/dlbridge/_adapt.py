@@ -576,3 +576,8 @@ def adapt(
     """
     options = Options(consumer, readonly, strides, copy, grad, lazy, device, dtype)
     return Adapted(x, options)
+
+
+def array_of(tensor: _core.Tensor, given: tuple[Any, ...], named: dict[str, Any] | None) -> Any:
+    """The result of Tensor.__array__ with these arguments."""
+    return adapt(tensor).__array__(*given, **(named or {}))

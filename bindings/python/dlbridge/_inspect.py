@@ -243,7 +243,8 @@ class Report:
         self.asks = [ask._replace(capsule=None) for ask in self.asks]  # drops the source
         whole = self.layout and not self.broken
         self.consumers = _accepting(self) if whole else {}
-        self.bridged = _bridged(x, self) if whole or not self.asks else {}
+        silent = self.kind is None and not _is_capsule(x)
+        self.bridged = _bridged(x, self) if whole or silent else {}
 
     def _nothing(self):
         self.kind = self.version = self.flags = self.readonly = self.data = None

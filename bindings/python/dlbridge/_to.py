@@ -38,7 +38,12 @@ def _is_registered(x: Any, target: type) -> bool:
 def _to(x: Any, target: Any, options: dict[str, Any]) -> Any:
     chosen = Options.of("to", options)
     framework, table = _resolved(target)
-    if framework is not None and chosen.consumer is None:
+    if framework is not None:
+        if chosen.consumer not in (None, framework.name):
+            raise ValueError(
+                f"expected the target's consumer, {framework.name!r}, or none, found "
+                f"consumer={chosen.consumer!r}"
+            )
         chosen = chosen.for_consumer(framework.name)
     array = Adapted(x, chosen)
     if table is not None:

@@ -148,6 +148,22 @@ def test_asarray_of_a_dtype_that_numpy_lacks(monkeypatch):
     assert not hasattr(dlbridge.adapt(tensor), "__array_interface__")
 
 
+def test_asarray_of_a_tensor(monkeypatch):
+    source = np.arange(3)
+    tensor = dlbridge.from_dlpack(source)
+    assert np.shares_memory(np.asarray(tensor), source)
+    assert tensor.__array__(np.int8, copy=True).dtype == np.int8
+    with pytest.raises(TypeError):
+        tensor.__array__(unknown=1)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    odd = _core.wrap(source, source.ctypes.data, (3,), "bfloat16")
+    with pytest.raises(dlbridge.Rejection, match="NumPy has, found bfloat16"):
+        np.asarray(odd)
+    there = _core.wrap(None, 4096, (3,), "float32", device="cuda")
+    with pytest.raises(dlbridge.Rejection, match="device='cpu'"):
+        np.asarray(there)
+
+
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="classes export buffers since CPython 3.12")
 def test_memoryview():
     assert memoryview(dlbridge.adapt(b"abc")).tobytes() == b"abc"

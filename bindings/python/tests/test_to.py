@@ -80,6 +80,18 @@ def test_options_are_those_of_adapt(onnxruntime):
     assert dlbridge.to(BASE > 3, onnxruntime).name == "bool"
 
 
+def test_another_consumer_than_the_target_is_rejected(tensorflow):
+    """It would apply the rules of one framework to an import by the other."""
+    with pytest.raises(ValueError, match="'tensorflow', or none, found consumer='jax'"):
+        dlbridge.to(BASE, tensorflow, consumer="jax")
+    assert dlbridge.to(BASE, tensorflow, consumer="tensorflow").shape == (3, 4)
+
+
+def test_messages_name_the_argument():
+    with pytest.raises(TypeError, match=r"to\(\) got an unexpected keyword argument 'strid'; exp"):
+        dlbridge.to(BASE, np, strid="compact")
+
+
 def test_a_type_that_the_framework_does_not_import(onnxruntime):
     assert isinstance(dlbridge.to(BASE, onnxruntime.OrtValue), onnxruntime.OrtValue)
     other = type("SparseTensor", (), {"__module__": "onnxruntime"})
@@ -104,8 +116,21 @@ def test_bad_targets(target, error):
 
 def test_a_framework_that_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "paddle", None)
-    with pytest.raises(ImportError):
+    with pytest.raises(ImportError, match="Paddle to be installed.*pip install paddlepaddle"):
         dlbridge.to(BASE, "paddle")
+
+
+def test_cupy_is_a_target(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(ModuleNotFoundError, match="CuPy to be installed.*pip install cupy"):
+        dlbridge.to(BASE, "cupy", device="cuda")
+    module = types.ModuleType("cupy")
+    module.from_dlpack = lambda x: _core.from_dlpack(x.__dlpack__(max_version=(1, 0)))
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    with pytest.raises(dlbridge.Rejection, match="CuPy can use.*device='cuda' allows it"):
+        dlbridge.to(BASE, "cupy")
+    there = _core.wrap(None, 4096, (3,), "float32", device="cuda")
+    assert dlbridge.to(there, module).device == "cuda:0"
 
 
 def test_an_object_without_dlpack():

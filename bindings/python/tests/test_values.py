@@ -163,3 +163,16 @@ def test_a_report_agrees_with_to():
         with pytest.raises(BufferError) as caught:
             adapted.__dlpack__(max_version=(1, 3))
         assert str(caught.value) == report.bridged["torch"]
+
+
+def test_inspect_of_an_array_that_is_not_exported():
+    class Refuses:
+        def __dlpack__(self, **keywords):
+            raise BufferError("it requires a gradient")
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    report = dlbridge.inspect(Refuses())
+    assert set(report.bridged.values()) == {"it requires a gradient"}
+    assert "to() not   any framework: it requires a gradient" in str(report)

@@ -350,12 +350,27 @@ static PyObject* reduce(PyObject* self, PyObject* protocol) {
   return result;
 }
 
+/* numpy.asarray calls it for dtypes that the buffer protocol lacks, and to report why there is
+ * none. */
+static PyObject* as_array(PyObject* self, PyObject* args, PyObject* keywords) {
+  PyObject* result = NULL;
+  PyObject* module = PyImport_ImportModule("dlbridge._adapt");
+  if (module != NULL) {
+    result = PyObject_CallMethod(module, "array_of", "OOO", self, args,
+                                 keywords != NULL ? keywords : Py_None);
+    Py_DECREF(module);
+  }
+  return result;
+}
+
 static PyMethodDef methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))core_dlpack, METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "A capsule with one more owner of the data, as the Python array API standard defines it."},
     {"__dlpack_device__", core_dlpack_device, METH_NOARGS,
      "__dlpack_device__($self)\n--\n\nThe device, (device_type, device_id)."},
+    {"__array__", (PyCFunction)(void (*)(void))as_array, METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, dtype=None, copy=None)\n--\n\nFor numpy.asarray and numpy.array."},
     {"copy", (PyCFunction)(void (*)(void))copy, METH_FASTCALL | METH_KEYWORDS,
      "copy($self, *, device=None)\n--\n\n"
      "A compact, writable copy on the same device or another."},
