@@ -513,7 +513,7 @@ def _bridged(x, report):
         source = _borrowed(x, report) if _is_capsule(x) else x
         adapted = Adapted(source, Options())
     except Exception as error:
-        return dict.fromkeys(consumers, str(error))
+        return dict.fromkeys(consumers, _attempt(str, error)[0] or type(error).__name__)
     return {name: rejection_by(consumer, adapted) for name, consumer in consumers.items()}
 
 
