@@ -596,7 +596,7 @@ PyMethodDef core_functions[] = {
     {"from_dlpack", (PyCFunction)(void (*)(void))from_dlpack, METH_FASTCALL | METH_KEYWORDS,
      "from_dlpack($module, x, /, *, device=None, copy=None, writable=None, validate='metadata', "
      "ndim=None, shape=None, stream=...)\n--\n\nA validated Tensor of any object that speaks "
-     "DLPack, or of a capsule."},
+     "DLPack, of a capsule, of a buffer, or of a column of pandas, polars or PyArrow."},
     {"wrap", (PyCFunction)(void (*)(void))wrap, METH_FASTCALL | METH_KEYWORDS,
      "wrap($module, owner, pointer, shape, dtype, /, *, strides=None, device=(1, 0), "
      "byte_offset=0, readonly=False, nbytes=None, tensor_flags=0, stream=None)\n--\n\nA Tensor "
