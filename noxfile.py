@@ -300,8 +300,10 @@ def bindings(session):
 @stage
 def bindings_nightly(session):
     """Other Pythons, reproducible wheels, sdist; clang-tidy on C++'s tests; staticcheck on Go."""
-    sessions = ("rules", "tests-3.10", "tests-3.13", "reproducible", "sdist")
-    variables = {"DLBRIDGE_PYTHONS": "3.10 3.11 3.12 3.13", **install_both_kinds(session)}
+    others = ("3.10", "3.13", "3.14", "3.15", "3.13t", "3.14t", "3.15t")
+    sessions = ("rules", *(f"tests-{version}" for version in others), "reproducible", "sdist")
+    pythons = " ".join((*others, "3.11", "3.12"))
+    variables = {"DLBRIDGE_PYTHONS": pythons, **install_both_kinds(session)}
     runs = [("bindings/python", ("-s", *sessions)), ("bindings/cpp", ("-k", "tidy"))]
     need_go(session)
     runs.append(("bindings/go", ("-s", "staticcheck")))

@@ -163,7 +163,8 @@ def old_pythons(session):
 def free_threaded_compile(session):
     """The extension _core compiles for free-threaded builds, with the headers of CPython 3.13.
 
-    This is the only check where no free-threaded interpreter is found; see `races`.
+    This is the only check of them where no free-threaded interpreter is found; where one is, the
+    sessions tests-3.13t to tests-3.15t run its tests.
     """
     python = interpreter("3.13")
     if not python:
@@ -174,36 +175,6 @@ def free_threaded_compile(session):
     sources = sorted(str(path) for path in (HERE / "src/core").glob("*.c"))
     folders = (f"-I{ROOT / 'include'}", f"-I{include}")
     session.run("gcc", *flags, *folders, *sources, external=True)
-
-
-def has_thread_sanitizer(python):
-    ask = "import sysconfig; print(sysconfig.get_config_var('PY_CORE_CFLAGS'))"
-    answer = subprocess.run((python, "-c", ask), capture_output=True, text=True)
-    return "-fsanitize=thread" in answer.stdout
-
-
-def find_race_python():
-    names = [os.environ.get("DLBRIDGE_RACES_PYTHON"), "python3.13t", "python3.14t", "python3.15t"]
-    found = (shutil.which(name) for name in names if name)
-    return next((python for python in found if python and has_thread_sanitizer(python)), None)
-
-
-@nox.session(default=False, tags=["nightly"])
-def races(session):
-    """Threads share tensors under ThreadSanitizer, without a GIL.
-
-    It needs clang, and a CPython that was configured with `--disable-gil --with-thread-sanitizer
-    CC=clang`: python3.13t, python3.14t or python3.15t in PATH, or the file that DLBRIDGE_RACES_PYTHON
-    names. Other free-threaded builds run the same tests in the sessions tests-3.13t to tests-3.15t.
-    """
-    python = find_race_python()
-    if not python:
-        session.skip("there is no free-threaded CPython that was built with ThreadSanitizer")
-    install_pinned(session, REQUIREMENTS / "build.txt", REQUIREMENTS / "tests.txt")
-    ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    tools = session.run("python", "-c", ask, silent=True).strip()
-    check = (sys.executable, "-B", str(HERE / "tools/races.py"), python, tools)
-    session.run(*check, str(SCRATCH / "races"), *session.posargs, external=True)
 
 
 @nox.session(python="3.11")

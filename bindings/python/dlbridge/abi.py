@@ -54,14 +54,14 @@ from ._constants import (
 )
 
 try:
-    from . import _describe
+    from . import _describe  # noqa: F401 - the names follow
 except ImportError as error:
     if "subinterpreter" not in str(error):
         raise
     raise ImportError(
-        "dlbridge.abi and dlbridge.inspect work in the main interpreter and in sub-interpreters that "
-        "share its GIL, found one with its own GIL: call them in the main interpreter; from_dlpack, "
-        "adapt and to work in every interpreter"
+        "dlbridge.abi and dlbridge.inspect work in the main interpreter and in sub-interpreters "
+        "that share its GIL, found one with its own GIL: call them in the main interpreter; "
+        "from_dlpack, adapt and to work in every interpreter"
     ) from error
 
 from ._describe import (

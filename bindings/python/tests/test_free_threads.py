@@ -5,9 +5,11 @@ operations; in free-threaded builds, and under ThreadSanitizer, they also check 
 from __future__ import annotations
 
 import array
+import contextlib
 import gc
 import sysconfig
 import threading
+import time
 
 import dlbridge
 import producers
@@ -15,7 +17,7 @@ import pytest
 from dlbridge import _core, from_dlpack
 
 THREADS = 6
-ROUNDS = 60
+ROUNDS = 30
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
@@ -45,6 +47,17 @@ def tensor_of(values=6):
     return dlbridge.from_buffer(array.array("d", range(values)))
 
 
+def tensor_is_released(tensor):
+    return repr(tensor) == "dlbridge.Tensor(released)"
+
+
+def text_of(tensor):
+    """Its repr; ValueError once the tensor is released, as other uses raise it."""
+    if tensor_is_released(tensor):
+        raise ValueError("release_after has released the tensor")
+    return repr(tensor)
+
+
 # Each use of a tensor that another thread may release at any time: it works, or it is rejected
 # because the tensor has been released.
 USES = {
@@ -54,7 +67,7 @@ USES = {
     "copy": lambda t: t.copy().nbytes,
     "view": lambda t: t.view((2, 3)).shape,
     "buffer": lambda t: memoryview(t).tolist(),
-    "repr": repr,
+    "repr": text_of,
     "import": lambda t: from_dlpack(t).shape,
     "export": lambda t: _core.export(t),
     "to_type": lambda t: _core.to_type(t, _core.Tensor).shape,
@@ -75,21 +88,32 @@ assert not sys._is_gil_enabled()
 def test_a_tensor_is_used_while_another_thread_releases_it(name, balanced):
     use = USES[name]
 
+    def use_until_released(tensor):
+        try:
+            for _ in range(200):  # a limit: a buffer in use prevents the release
+                use(tensor)
+        except ValueError as error:
+            assert "release_after has released" in str(error), error
+
+    def release(tensor):
+        time.sleep(0.0005)  # until the others use it
+        while not tensor_is_released(tensor):
+            try:
+                tensor.release_after(None)
+            except BufferError as error:  # another thread has a buffer of it
+                assert "buffers are released" in str(error), error
+
     def work(number):
         for tensor in tensors:
-            try:
-                if number == 0:
-                    tensor.release_after(None)
-                else:
-                    use(tensor)
-            except (ValueError, BufferError) as error:  # released; or a buffer is in use
-                assert "release" in str(error), error
+            barrier.wait()
+            (use_until_released if number else release)(tensor)
+
+    barrier = threading.Barrier(THREADS)
 
     tensors = [from_dlpack(producers.versioned().capsule()) for _ in range(ROUNDS)]
     if name in ("wrap", "buffer"):
         tensors = [tensor_of() for _ in range(ROUNDS)]
     together(work)
-    del tensors
 
 
 def test_one_of_many_threads_releases_a_tensor(balanced):
@@ -112,7 +136,7 @@ def test_buffers_are_counted():
     tensor = tensor_of()
 
     def work(_):
-        for _ in range(ROUNDS):
+        for _ in range(40 * ROUNDS):
             with memoryview(tensor) as one, memoryview(tensor) as other:
                 assert one[0] == other[0] == 0.0
 
@@ -126,16 +150,14 @@ def test_a_capsule_is_imported_once(balanced):
     def work(_):
         done = 0
         for capsule in capsules:
-            try:
+            with contextlib.suppress(BufferError, TypeError, ValueError):
                 done += from_dlpack(capsule).shape == (2, 3)
-            except (BufferError, TypeError, ValueError):
-                pass
         return done
 
     made = [producers.versioned() for _ in range(ROUNDS)]
     capsules = [one.capsule() for one in made]
     assert sum(together(work)) == ROUNDS
-    del capsules
+    capsules.clear()
     gc.collect()
     assert [one.deleted for one in made] == [1] * ROUNDS
 
@@ -229,5 +251,3 @@ for thread in threads: thread.join()
 assert not failures, failures
 """
     assert producers.run(program) == ""
-
-

@@ -345,20 +345,22 @@ destroy(made)
     assert producers.run(inner(program)) == ""
 
 
-USES_ABI = """
+USES = """
 import array, dlbridge
 tensor = dlbridge.from_buffer(array.array("f", [1.0, 2.0]))
 assert dlbridge.from_dlpack(dlbridge.adapt(tensor)).shape == (2,)
-%s
 """
 
 
 def test_inspect_and_abi_work_where_the_gil_is_shared():
-    used = USES_ABI % """
+    used = (
+        USES
+        + """
 from dlbridge import abi
 assert abi.dtype_parse("float32") == (2, 32, 1)
 assert "float32" in str(dlbridge.inspect(tensor))
 """
+    )
     program = f"""
 made = create(False)
 execute(made, {used!r})
@@ -371,13 +373,16 @@ exec({used!r})
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="a GIL of its own came with CPython 3.12")
 def test_inspect_and_abi_name_the_remedy_where_the_gil_is_not_shared():
     """nanobind's modules do not support such interpreters. The interpreter stays usable."""
-    used = USES_ABI % """
+    used = (
+        USES
+        + """
 for use in (lambda: dlbridge.inspect(tensor), lambda: __import__("dlbridge.abi")):
     try: use()
     except ImportError as error: assert "call them in the main interpreter" in str(error), error
     else: raise AssertionError
 assert dlbridge.to(tensor, dlbridge.Tensor).shape == (2,)
 """
+    )
     program = f"""
 made = create(True)
 execute(made, {used!r})

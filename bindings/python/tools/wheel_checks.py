@@ -28,6 +28,9 @@ SUFFIXES = {
     "cp310-cp310": ".cpython-310-{machine}-linux-gnu.so",
     "cp311-cp311": ".cpython-311-{machine}-linux-gnu.so",
     "cp312-abi3": ".abi3.so",
+    "cp313-cp313t": ".cpython-313t-{machine}-linux-gnu.so",
+    "cp314-cp314t": ".cpython-314t-{machine}-linux-gnu.so",
+    "cp315-cp315t": ".cpython-315t-{machine}-linux-gnu.so",
 }
 
 Wheel = namedtuple("Wheel", "folder tag machine")
