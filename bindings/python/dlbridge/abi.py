@@ -60,7 +60,7 @@ except ImportError as error:
         raise
     raise ImportError(
         "dlbridge.abi and dlbridge.inspect work in the main interpreter and in sub-interpreters "
-        "that share its GIL, found one with its own GIL: call them in the main interpreter; "
+        "that share its GIL, found another sub-interpreter: call them in the main interpreter; "
         "from_dlpack, adapt and to work in every interpreter"
     ) from error
 

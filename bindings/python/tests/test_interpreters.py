@@ -5,6 +5,7 @@ and print nothing unexpected."""
 from __future__ import annotations
 
 import sys
+import sysconfig
 
 import producers
 import pytest
@@ -352,6 +353,9 @@ assert dlbridge.from_dlpack(dlbridge.adapt(tensor)).shape == (2,)
 """
 
 
+@pytest.mark.skipif(
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="this build has no GIL to share"
+)
 def test_inspect_and_abi_work_where_the_gil_is_shared():
     used = (
         USES
