@@ -48,7 +48,7 @@ class NumPy:
         return self.numpy.ndarray(shape, self.dtype(item), memory)
 
     def dtype(self, item):
-        return {1: "u1", 2: "f2", 4: "f4", 8: "c8"}[item]
+        return {1: "u1", 2: "f2", 4: "f4", 8: "c8", 16: "c16"}[item]
 
     def into(self, source, target):
         return lambda: self.numpy.copyto(target, source)
@@ -79,7 +79,8 @@ class Torch:
 
     def dtype(self, item):
         torch = self.torch
-        return {1: torch.uint8, 2: torch.float16, 4: torch.float32, 8: torch.complex64}[item]
+        names = {1: "uint8", 2: "float16", 4: "float32", 8: "complex64", 16: "complex128"}
+        return getattr(torch, names[item])
 
     def into(self, source, target):
         return lambda: target.copy_(source)

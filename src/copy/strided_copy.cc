@@ -2,12 +2,11 @@
 // Splits a copy into planes and loops over them.
 #include "copy/strided_copy.h"
 
-#include <cstring>
-
 #include "copy/axes.h"
 #include "copy/bit_copy.h"
 #include "copy/group_copy.h"
 #include "copy/plane_copy.h"
+#include "copy/stream_copy.h"
 #include "copy/walk.h"
 
 namespace dlbridge {
@@ -31,7 +30,7 @@ void CopyPlanes(Axes* axes, const char* from, char* to) {
 
 void CopyAxes(Axes* axes, const char* from, char* to) {
   if (axes->count() == 0) {
-    std::memcpy(to, from, static_cast<size_t>(axes->item()));
+    CopyContiguous(from, to, axes->item());
   } else if (!CopyGroups(axes, from, to)) {
     CopyPlanes(axes, from, to);
   }

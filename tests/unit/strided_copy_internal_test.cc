@@ -379,5 +379,28 @@ TEST(StridedCopyOfHugeRows, AgreesWithElementwise) {
   }
 }
 
+// The same for planes whose lines are aligned, and for contiguous memory from 64 MiB on.
+TEST(StridedCopyOfHugeLayouts, AgreesWithElementwise) {
+  constexpr int64_t kSide = 4096 + 16;
+  constexpr int64_t kElements = kSide * kSide;
+  const int64_t shape[] = {kSide, kSide};
+  const int64_t layouts[][2] = {{1, kSide}, {kSide, 1}};
+  std::vector<uint32_t> from(kElements);
+  std::iota(from.begin(), from.end(), 1U);
+  Fenced target(kElements * sizeof(uint32_t) + 4096);
+  for (const auto& strides : layouts) {
+    for (const int shift : {0, 4}) {
+      auto* to = target.begin() + shift;
+      CopyStrided({2, shape, strides, 32, 32, 32, from.data(), to});
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < kElements; ++i) {
+        const int64_t offset = i / kSide * strides[0] + i % kSide * strides[1];
+        wrong += std::memcmp(to + 4 * i, &from[static_cast<size_t>(offset)], 4) == 0 ? 0 : 1;
+      }
+      EXPECT_EQ(wrong, 0) << "stride " << strides[0] << ", shift " << shift;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dlbridge_test

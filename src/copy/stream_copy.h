@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of contiguous memory.
+#ifndef DLBRIDGE_SRC_COPY_STREAM_COPY_H_
+#define DLBRIDGE_SRC_COPY_STREAM_COPY_H_
+
+#include <cstdint>
+
+namespace dlbridge {
+
+// Like memcpy. From 64 MiB on the stores bypass the cache where the processor has vectors of 64
+// bytes: memcpy of the C library does so only from a size that depends on the shared cache, which
+// may be hundreds of MiB.
+void CopyContiguous(const char* from, char* to, int64_t bytes);
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_COPY_STREAM_COPY_H_
