@@ -172,11 +172,15 @@ def count_instructions(session):
     # Far fewer than C's would mean that the work was optimised away.
     if not c / 2 < rust <= c + 15:
         session.error("expected at most 15 more than in C")
+    task = "record-section" if "record" in session.posargs else "compare"
+    budget = ("python3", "-B", str(ROOT / "bench/budget.py"), task, "rust")
+    session.run(*budget, f"upgrade_drop/4={rust}", f"upgrade_drop_in_c/4={c}")
 
 
 @check
 def instructions(session):
-    """The hot path costs at most 15 instructions more than in C."""
+    """The hot path costs at most 15 instructions more than in C, and fits bench/budget.json;
+    `-- record` records it."""
     required(session, "valgrind")
     count_instructions(session)
 
