@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ._pickle import portable
     from ._registry import register_consumer, register_producer
     from ._to import to
+else:
+    from ._core import adapt, to
 
 __all__ = [
     "Adapted",
@@ -49,7 +51,6 @@ __all__ = [
 _LAZY = {
     "Adapted": "_adapt",
     "Rejection": "_adapt",
-    "adapt": "_adapt",
     "from_buffer": "_interfaces",
     "from_interface": "_interfaces",
     "get_cmake_dir": "_build",
@@ -61,7 +62,6 @@ _LAZY = {
     "portable": "_pickle",
     "register_consumer": "_registry",
     "register_producer": "_registry",
-    "to": "_to",
     "to_buffer": "_interfaces",
 }
 

@@ -164,7 +164,8 @@ class _Answer:
 class Adapted(_core.Exporter):
     """An array in the form that each consumer accepts. Made by adapt; speaks DLPack."""
 
-    __slots__ = ("_array", "_options", "_resolved", "_tensor", "copied", "rejection", "report")
+    # The base class has the attributes, and makes objects of this class for plain arrays.
+    __slots__ = ()
 
     def __init__(self, array: Any, options: Options) -> None:
         self.copied = False
@@ -557,23 +558,7 @@ def adapt(
     device: str | tuple[int, int] | None = None,
     dtype: Literal["keep", "narrow"] = "keep",
 ) -> Adapted:
-    """Wraps an array for any framework's from_dlpack.
-
-    The result exports the version and layout that each consumer accepts. An export that would copy
-    or lose information is rejected with a Rejection, a BufferError that names the argument that
-    permits it. Data is copied only with `readonly="copy"`, `strides="compact"`, `lazy="resolve"`,
-    `dtype="narrow"`, `device=` or `copy=True`, and only if nothing else works; `copy=True` always
-    copies, `copy=False` never does. After an export, `copied` and `report` describe what was done.
-
-    dtype: "narrow" permits a consumer to change the dtype and lose values, as JAX without x64 does
-    with int64, uint64, float64 and complex128.
-
-    consumer: the framework's name, needed if nothing else identifies the consumer: TensorFlow
-    accepts only capsules, and consumers written in C have no Python frame.
-    readonly: what a consumer gets of a read-only array if it is not known to keep READ_ONLY. NumPy,
-    PyArrow, JAX and dlbridge are recognised when they call and get the memory. "keep" exports it
-    with the flag to every consumer that requests a versioned capsule, "drop" without the flag.
-    """
+    """dlbridge.adapt, whose documentation is in _core, for arrays and options of every kind."""
     options = Options(consumer, readonly, strides, copy, grad, lazy, device, dtype)
     return Adapted(x, options)
 
@@ -581,3 +566,6 @@ def adapt(
 def array_of(tensor: _core.Tensor, given: tuple[Any, ...], named: dict[str, Any] | None) -> Any:
     """The result of Tensor.__array__ with these arguments."""
     return adapt(tensor).__array__(*given, **(named or {}))
+
+
+_core.share_adapted(Adapted, Options())

@@ -13,6 +13,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from . import _core
+
 CPU = 1
 CUDA = 2
 CUDA_HOST = 3
@@ -245,8 +247,6 @@ def _packages(consumers: dict[str, Consumer]) -> dict[str, str]:
 
 _PACKAGES = _packages(CONSUMERS)
 _lock = threading.Lock()
-# Whether the program has registered a consumer.
-any_registered = False
 
 # A consumer that is not in the table. Only its arguments of __dlpack__ describe it.
 STRANGER = Consumer("", "the consumer", devices=None)
@@ -279,9 +279,15 @@ def _found_by_module(module: str) -> Consumer | None:
 _by_name_of_module = functools.lru_cache(maxsize=256)(_found_by_module)
 
 
+def limit_shortcuts(*packages: str) -> None:
+    """The shortcuts of adapt and to know NumPy, PyTorch and types with exchange tables by heart."""
+    touched = {name.partition(".")[0] for name in packages} & {"numpy", "torch"}
+    _core.shortcuts(min(_core.shortcuts(), 0 if touched else 1))
+
+
 def add(consumer: Consumer, replace: bool) -> None:
     """Adds a row to the table; ValueError if there is one of this name and `replace` is false."""
-    global CONSUMERS, _PACKAGES, _by_name_of_module, any_registered
+    global CONSUMERS, _PACKAGES, _by_name_of_module
     with _lock:
         if consumer.name in CONSUMERS and not replace:
             raise ValueError(
@@ -293,7 +299,7 @@ def add(consumer: Consumer, replace: bool) -> None:
         _PACKAGES = _packages(CONSUMERS)
         # A new cache: a thread may still enter an old result into the old one.
         _by_name_of_module = functools.lru_cache(maxsize=256)(_found_by_module)
-        any_registered = True
+        limit_shortcuts(consumer.name, *consumer.packages)
 
 
 @functools.lru_cache(maxsize=64)

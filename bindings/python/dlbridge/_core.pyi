@@ -70,6 +70,14 @@ class Tensor:
 class Exporter:
     """The base class of Adapted."""
 
+    _array: Any
+    _options: Any
+    _resolved: Any
+    _tensor: Any
+    copied: Any
+    report: Any
+    rejection: Any
+
     def __dlpack__(
         self,
         *,
@@ -115,6 +123,22 @@ def export(
     allow_newer_codes: bool = False,
 ) -> CapsuleType: ...
 def to_type(x: Any, type: type, /, *, drop_read_only: bool = False) -> Any: ...
+def adapt(
+    x: Any,
+    /,
+    *,
+    consumer: str | None = None,
+    readonly: Literal["reject", "copy", "keep", "drop"] = "reject",
+    strides: Literal["keep", "compact"] = "keep",
+    copy: bool | None = None,
+    grad: Literal["reject", "detach"] = "reject",
+    lazy: Literal["reject", "resolve"] = "reject",
+    device: str | tuple[int, int] | None = None,
+    dtype: Literal["keep", "narrow"] = "keep",
+) -> Any: ...
+def to(x: Any, target: Any, /, **options: Any) -> Any: ...
+def share_adapted(type: type[Exporter], options: Any, /) -> None: ...
+def shortcuts(level: int = ..., /) -> int: ...
 def collect(*, wait: bool = False) -> int: ...
 def exchange_versions(type: type, /) -> list[tuple[int, int]]: ...
 def capsule_kind(capsule: CapsuleType, /) -> Literal["legacy", "versioned", "used", "unknown"]: ...

@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import Any
 
-from . import _core, _interfaces
+from . import _consumers, _core, _interfaces
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,8 +57,6 @@ def _packages(producers: dict[str, Producer]) -> dict[str, str]:
 
 _PACKAGES = _packages(PRODUCERS)
 _lock = threading.Lock()
-# Whether the program has registered a producer.
-any_registered = False
 
 
 def _found_by_module(module: str) -> Producer | None:
@@ -70,7 +68,7 @@ _by_name_of_module = functools.lru_cache(maxsize=256)(_found_by_module)
 
 def add(producer: Producer, replace: bool) -> None:
     """Adds a row to the table; ValueError if there is one of this name and `replace` is false."""
-    global PRODUCERS, _PACKAGES, _by_name_of_module, any_registered
+    global PRODUCERS, _PACKAGES, _by_name_of_module
     with _lock:
         if producer.name in PRODUCERS and not replace:
             raise ValueError(
@@ -81,7 +79,7 @@ def add(producer: Producer, replace: bool) -> None:
         PRODUCERS = {**PRODUCERS, producer.name: producer}
         _PACKAGES = _packages(PRODUCERS)
         _by_name_of_module = functools.lru_cache(maxsize=256)(_found_by_module)
-        any_registered = True
+        _consumers.limit_shortcuts(producer.name, *producer.packages)
 
 
 def of_array(array: Any) -> Producer | None:

@@ -5,37 +5,12 @@ import importlib
 import types
 from typing import Any
 
-from . import _arrays, _consumers, _core, _producers
+from . import _arrays, _consumers, _core
 from ._adapt import Adapted, Options
 
 
 def to(x: Any, target: Any, /, **options: Any) -> Any:
-    """Converts `x` for `target`: a type (torch.Tensor), a framework's module, or its name.
-
-    `options` and rejections are those of adapt. A type with an exchange table gets the tensor
-    through the table, other frameworks through their own import. For NumPy, the dtypes of the
-    package ml_dtypes are used if it is installed.
-    """
-    if not options and isinstance(target, type) and not _is_registered(x, target):
-        # Fast path for arrays that need no permission. Its rejections are explained below.
-        try:
-            result = _core.to_type(x, target)
-        except (BufferError, RuntimeError, TypeError, ValueError):
-            result = None
-        if result is not None:
-            return result
-    return _to(x, target, options)
-
-
-def _is_registered(x: Any, target: type) -> bool:
-    """Whether the program has registered facts about either side, which the fast path ignores."""
-    if not (_consumers.any_registered or _producers.any_registered):
-        return False
-    producer, consumer = _producers.of_array(x), _consumers.by_module(target.__module__)
-    return bool((producer and producer.registered) or (consumer and consumer.registered))
-
-
-def _to(x: Any, target: Any, options: dict[str, Any]) -> Any:
+    """dlbridge.to, whose documentation is in _core, for arrays and options of every kind."""
     chosen = Options.of("to", options)
     framework, table = _resolved(target)
     if framework is not None:

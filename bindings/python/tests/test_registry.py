@@ -15,11 +15,14 @@ from dlbridge import _consumers, _core, _doctor, _producers
 def tables(monkeypatch):
     """Restores the tables."""
     for module, names in (
-        (_consumers, ("CONSUMERS", "_PACKAGES", "_by_name_of_module", "any_registered")),
-        (_producers, ("PRODUCERS", "_PACKAGES", "_by_name_of_module", "any_registered")),
+        (_consumers, ("CONSUMERS", "_PACKAGES", "_by_name_of_module")),
+        (_producers, ("PRODUCERS", "_PACKAGES", "_by_name_of_module")),
     ):
         for name in names:
             monkeypatch.setattr(module, name, getattr(module, name))
+    level = _core.shortcuts()
+    yield
+    _core.shortcuts(level)
 
 
 @pytest.fixture

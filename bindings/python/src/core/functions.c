@@ -6,6 +6,7 @@
 #include "limits.h"
 #include "object.h"
 #include "owners.h"
+#include "shortcuts.h"
 
 /* --- from_dlpack --------------------------------------------------------------------------------
  */
@@ -416,15 +417,6 @@ static PyObject* export_tensor(PyObject* module, PyObject* const* args, Py_ssize
   return dlbridge_py_capsule(tensor, asked ? &newest : NULL, given.options);
 }
 
-/* The tensor of a dlbridge.Tensor, or of any object that speaks DLPack. */
-static DLManagedTensorVersioned* tensor_of(CoreState* state, PyObject* object) {
-  DLManagedTensorVersioned* tensor;
-  if (Py_IS_TYPE(object, state->tensor_type)) {
-    return core_share((TensorObject*)object);
-  }
-  return dlbridge_py_import(&state->py, object, NULL, &tensor) < 0 ? NULL : tensor;
-}
-
 static int read_to_type(const CoreNames* names, PyObject* const* values, PyObject* keywords,
                         uint32_t* options) {
   Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
@@ -456,7 +448,7 @@ static PyObject* to_type(PyObject* module, PyObject* const* args, Py_ssize_t cou
   if (dlbridge_py_exchange_api(&state->py, (PyTypeObject*)args[1]) == NULL) {
     Py_RETURN_NONE;
   }
-  tensor = tensor_of(state, args[0]);
+  tensor = core_tensor_of(state, args[0]);
   if (tensor == NULL) {
     return NULL;
   }
@@ -592,6 +584,35 @@ static PyObject* buffer_address(PyObject* module, PyObject* object) {
   return result;
 }
 
+static const char adapt_text[] =
+    "adapt($module, x, /, *, consumer=None, readonly='reject', strides='keep', copy=None, "
+    "grad='reject', lazy='reject', device=None, dtype='keep')\n--\n\n"
+    "Wraps an array for any framework's from_dlpack.\n\n"
+    "The result exports the version and layout that each consumer accepts. An export that would "
+    "copy\n"
+    "or lose information is rejected with a Rejection, a BufferError that names the argument that\n"
+    "permits it. Data is copied only with `readonly=\"copy\"`, `strides=\"compact\"`,\n"
+    "`lazy=\"resolve\"`, `dtype=\"narrow\"`, `device=` or `copy=True`, and only if nothing else "
+    "works;\n"
+    "`copy=True` always copies, `copy=False` never does. After an export, `copied` and `report`\n"
+    "describe what was done.\n\n"
+    "dtype: \"narrow\" permits a consumer to change the dtype and lose values, as JAX without x64\n"
+    "does with int64, uint64, float64 and complex128.\n\n"
+    "consumer: the framework's name, needed if nothing else identifies the consumer: TensorFlow\n"
+    "accepts only capsules, and consumers written in C have no Python frame.\n\n"
+    "readonly: what a consumer gets of a read-only array if it is not known to keep READ_ONLY. "
+    "NumPy,\n"
+    "PyArrow, JAX and dlbridge are recognised when they call and get the memory. \"keep\" exports "
+    "it\n"
+    "with the flag to every consumer that requests a versioned capsule, \"drop\" without the flag.";
+
+static const char to_text[] =
+    "to($module, x, target, /, **options)\n--\n\n"
+    "Converts `x` for `target`: a type (torch.Tensor), a framework's module, or its name.\n\n"
+    "`options` and rejections are those of adapt. A type with an exchange table gets the tensor\n"
+    "through the table, other frameworks through their own import. For NumPy, the dtypes of the\n"
+    "package ml_dtypes are used if it is installed.";
+
 PyMethodDef core_functions[] = {
     {"from_dlpack", (PyCFunction)(void (*)(void))from_dlpack, METH_FASTCALL | METH_KEYWORDS,
      "from_dlpack($module, x, /, *, device=None, copy=None, writable=None, validate='metadata', "
@@ -609,6 +630,15 @@ PyMethodDef core_functions[] = {
     {"to_type", (PyCFunction)(void (*)(void))to_type, METH_FASTCALL | METH_KEYWORDS,
      "to_type($module, x, type, /, *, drop_read_only=False)\n--\n\n"
      "An object of `type` through its exchange table; None where it has none."},
+    {"adapt", (PyCFunction)(void (*)(void))core_adapt, METH_FASTCALL | METH_KEYWORDS, adapt_text},
+    {"to", (PyCFunction)(void (*)(void))core_to, METH_FASTCALL | METH_KEYWORDS, to_text},
+    {"share_adapted", core_share_adapted, METH_VARARGS,
+     "share_adapted($module, type, options, /)\n--\n\n"
+     "The class of adapt's results, and the options of a call without any."},
+    {"shortcuts", core_shortcuts, METH_VARARGS,
+     "shortcuts($module, level=..., /)\n--\n\n"
+     "Which cases adapt and to answer without Python code: 2 all, 1 those of NumPy and PyTorch, 0 "
+     "none."},
     {"collect", (PyCFunction)(void (*)(void))collect, METH_FASTCALL | METH_KEYWORDS,
      "collect($module, *, wait=False)\n--\n\n"
      "Releases the tensors of release_after whose work is over, on this thread, and returns the "

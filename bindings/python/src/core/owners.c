@@ -59,6 +59,19 @@ DLManagedTensorVersioned* core_share(TensorObject* self) {
   return shared != NULL ? core_without_copied(shared) : NULL;
 }
 
+DLManagedTensorVersioned* core_import(CoreState* state, PyObject* object) {
+  DLManagedTensorVersioned* tensor;
+  return dlbridge_py_import(&state->py, object, &core_import_options, &tensor) < 0 ? NULL : tensor;
+}
+
+DLManagedTensorVersioned* core_tensor_of(CoreState* state, PyObject* object) {
+  DLManagedTensorVersioned* tensor;
+  if (Py_IS_TYPE(object, state->tensor_type)) {
+    return core_share((TensorObject*)object);
+  }
+  return dlbridge_py_import(&state->py, object, NULL, &tensor) < 0 ? NULL : tensor;
+}
+
 DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device) {
   DLManagedTensorVersioned* tensor = core_share(self);
   if (tensor == NULL || dlbridge_py_copied_(&tensor, &device) < 0) {

@@ -14,6 +14,10 @@ extern const DLBridgePyImportOptions core_import_options;
 DLManagedTensorVersioned* core_without_copied(DLManagedTensorVersioned* tensor);
 /* One more owner of the tensor's data; NULL with an exception. */
 DLManagedTensorVersioned* core_share(TensorObject* self);
+/* A dlbridge-owned tensor of any object that speaks DLPack; NULL with an exception. */
+DLManagedTensorVersioned* core_import(CoreState* state, PyObject* object);
+/* The tensor of a dlbridge.Tensor, or of any object that speaks DLPack; NULL with an exception. */
+DLManagedTensorVersioned* core_tensor_of(CoreState* state, PyObject* object);
 /* A compact copy on `device`; NULL with an exception. */
 DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device);
 

@@ -4,11 +4,31 @@
 
 #include "object.h"
 #include "owners.h"
+#include "request.h"
 #include "state.h"
+
+/* Needs no order of streams, no copy and no protection. */
+static int is_writable_on_host(PyObject* self) {
+  const DLManagedTensorVersioned* tensor;
+  int found;
+  CORE_LOCK(self);
+  tensor = ((TensorObject*)self)->tensor;
+  found = tensor != NULL && (int64_t)tensor->dl_tensor.device.device_type == kDLCPU &&
+          (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0;
+  CORE_UNLOCK();
+  return found;
+}
 
 PyObject* core_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   DLBridgePyRequest request;
   DLManagedTensorVersioned* shared;
+  CoreState* state = core_state_of_type(Py_TYPE(self));
+  DLPackVersion newest;
+  if (state != NULL && count == 0 && core_read_plain(state, args, keywords, &newest) &&
+      newest.major > 0 && is_writable_on_host(self)) {
+    shared = core_share((TensorObject*)self);
+    return shared != NULL ? dlbridge_py_capsule(shared, &newest, 0) : NULL;
+  }
   if (dlbridge_py_read_request(args, count, keywords, &request) < 0) {
     return NULL;
   }

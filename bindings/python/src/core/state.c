@@ -122,18 +122,35 @@ static int make_names(CoreNames* names) {
 
 int core_state_init(CoreState* state) {
   memset(state, 0, sizeof *state);
+  state->shortcuts.level = 2;
   return dlbridge_py_init(&state->py) < 0 ? -1 : make_names(&state->names);
 }
 
 int core_state_traverse(CoreState* state, visitproc visit, void* arg) {
+  const CoreShortcuts* shortcuts = &state->shortcuts;
   Py_VISIT((PyObject*)state->tensor_type);
+  Py_VISIT((PyObject*)shortcuts->adapted_type);
+  Py_VISIT(shortcuts->options);
+  Py_VISIT((PyObject*)shortcuts->numpy_array);
+  Py_VISIT((PyObject*)shortcuts->torch_tensor);
+  Py_VISIT(shortcuts->numpy_keywords);
   return dlbridge_py_traverse(&state->py, visit, arg);
+}
+
+static void clear_shortcuts(CoreShortcuts* shortcuts) {
+  shortcuts->level = 0;
+  Py_CLEAR(shortcuts->adapted_type);
+  Py_CLEAR(shortcuts->options);
+  Py_CLEAR(shortcuts->numpy_array);
+  Py_CLEAR(shortcuts->torch_tensor);
+  Py_CLEAR(shortcuts->numpy_keywords);
 }
 
 void core_state_clear(CoreState* state) {
   PyObject** names = (PyObject**)&state->names;
   size_t i;
   withdraw(state);
+  clear_shortcuts(&state->shortcuts);
   Py_CLEAR(state->tensor_type);
   for (i = 0; i < sizeof state->names / sizeof *names; ++i) {
     Py_CLEAR(names[i]);

@@ -39,11 +39,24 @@ typedef struct {
   PyObject* wait;
 } CoreNames;
 
+/* What the shortcuts of adapt and to know; NULL until it is seen. */
+typedef struct {
+  PyTypeObject* adapted_type; /* dlbridge._adapt.Adapted */
+  PyObject* options;          /* those of a call without any */
+  PyTypeObject* numpy_array;  /* numpy.ndarray */
+  PyTypeObject* torch_tensor; /* torch.Tensor */
+  PyObject* numpy_keywords;   /* NumPy's tuple of names for __dlpack__ */
+  /* 2: all shortcuts. 1: those of NumPy and PyTorch, since the program has registered facts about
+   * others, which only Python code knows. 0: none. */
+  int level;
+} CoreShortcuts;
+
 typedef struct CoreState {
   struct CoreState* older; /* the state of an earlier module of this interpreter */
   DLBridgePy py;
   PyTypeObject* tensor_type;
   CoreNames names;
+  CoreShortcuts shortcuts;
 } CoreState;
 
 /* Initializes the names and the library's part; -1 with an exception. */

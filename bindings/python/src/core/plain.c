@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors that can be handed on without a decision, and what the program has imported. */
+#include "plain.h"
+
+#include "owners.h"
+
+/* --- Modules that the program has imported ------------------------------------------------------
+ */
+
+/* An attribute of a module, a new reference; NULL without an exception if the program has not
+ * imported the module, or not completely. */
+PyObject* core_imported(const char* name, const char* attribute) {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), name);
+  PyObject* found = module != NULL && PyModule_CheckExact(module)
+                        ? PyObject_GetAttrString(module, attribute)
+                        : NULL;
+  if (found == NULL) {
+    PyErr_Clear();
+  }
+  return found;
+}
+
+/* Whether `object` is this attribute of an imported module. */
+static int is_imported(PyObject* object, const char* name, const char* attribute) {
+  PyObject* found = core_imported(name, attribute);
+  const int same = found == object;
+  Py_XDECREF(found);
+  return same;
+}
+
+/* --- Plain tensors ------------------------------------------------------------------------------
+ */
+
+/* Compares with the type that was found before. A reference keeps its address from being reused. */
+int core_is_type(PyTypeObject* type, PyTypeObject** known, const char* module, const char* name) {
+  if (type == *known) {
+    return 1;
+  }
+  if (*known != NULL || !is_imported((PyObject*)type, module, name)) {
+    return 0;
+  }
+  *known = (PyTypeObject*)Py_NewRef((PyObject*)type);
+  return 1;
+}
+
+/* Subclasses may have a mask, a gradient or a __dlpack__ of their own. */
+int core_is_known_producer(CoreShortcuts* shortcuts, PyTypeObject* type) {
+  return core_is_type(type, &shortcuts->numpy_array, "numpy", "ndarray") ||
+         core_is_type(type, &shortcuts->torch_tensor, "torch", "Tensor");
+}
+
+int core_is_plain(const DLManagedTensorVersioned* tensor) {
+  const DLTensor* fields = &tensor->dl_tensor;
+  const uint64_t allowed = DLPACK_FLAG_BITMASK_IS_COPIED;
+  return (tensor->flags & ~allowed) == 0 && fields->byte_offset == 0 &&
+         (int64_t)fields->device.device_type == kDLCPU && fields->device.device_id == 0;
+}
+
+int core_numpy_has(DLDataType dtype) {
+  const int whole = dtype.bits == 8 || dtype.bits == 16 || dtype.bits == 32 || dtype.bits == 64;
+  if (dtype.lanes != 1) {
+    return 0;
+  }
+  switch (dtype.code) {
+    case kDLInt:
+    case kDLUInt:
+      return whole;
+    case kDLFloat:
+      return whole && dtype.bits != 8;
+    case kDLComplex:
+      return dtype.bits == 64 || dtype.bits == 128;
+    default:
+      return dtype.code == kDLBool && dtype.bits == 8;
+  }
+}
+
+/* Clears the exception of a rejection, which Python code repeats with its remedy; others stay. */
+int core_clear_rejection(void) {
+  if (!PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_RuntimeError) &&
+      !PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError)) {
+    return -1;
+  }
+  PyErr_Clear();
+  return 0;
+}
+
+static int is_plain_object(PyObject* object) {
+  const DLManagedTensorVersioned* tensor;
+  int plain;
+  CORE_LOCK(object);
+  tensor = ((TensorObject*)object)->tensor;
+  plain = tensor != NULL && core_is_plain(tensor);
+  CORE_UNLOCK();
+  return plain;
+}
+
+PyObject* core_plain_tensor(CoreState* state, PyObject* array) {
+  DLManagedTensorVersioned* tensor;
+  if (Py_IS_TYPE(array, state->tensor_type)) {
+    return is_plain_object(array) ? Py_NewRef(array) : NULL;
+  }
+  if (!core_is_known_producer(&state->shortcuts, Py_TYPE(array))) {
+    return NULL;
+  }
+  tensor = core_import(state, array);
+  if (tensor == NULL) {
+    core_clear_rejection();
+    return NULL;
+  }
+  if (!core_is_plain(tensor)) {
+    dlbridge_py_release(tensor);
+    return NULL;
+  }
+  return core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
+}
