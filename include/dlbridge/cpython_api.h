@@ -23,9 +23,9 @@
  * as an integer of the Python array API; the default is the legacy default stream. The producer's
  * __dlpack__ orders its work before that stream; for an exchange table dlbridge_stream_handoff does.
  *
- * READ_ONLY. Implement __dlpack__ by dlbridge_py_dlpack: it gives the memory of a read-only tensor only to
- * consumers that are known to keep READ_ONLY, and copies on request. An exchange table refuses read-only
- * tensors; one offered by dlbridge_py_offer_keeping exports them, for consumers that keep the flag.
+ * READ_ONLY. Implement __dlpack__ by dlbridge_py_dlpack: it gives the memory of a read-only tensor only
+ * to consumers that are known to keep READ_ONLY, and copies on request. An exchange table refuses
+ * read-only tensors; one offered by dlbridge_py_offer_keeping exports them, for consumers that keep the flag.
  *
  * ERRORS. A function that fails returns -1 or NULL with an exception set. Exceptions of a producer pass
  * through unchanged. The library raises BufferError (a broken or rejected tensor), TypeError (an object

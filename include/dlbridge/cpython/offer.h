@@ -59,8 +59,8 @@ static inline void dlbridge_py_table_init(DLPackExchangeAPI* table,
   table->current_work_stream = dlbridge_py_table_no_stream;
 }
 
-/** For the export of a usual table: a further owner of `tensor`, or BufferError if it is read-only, since
- * the consumer may forget READ_ONLY. \since 0.4.0 */
+/** For the export of a usual table: a further owner of `tensor`, or BufferError if it is read-only,
+ * since the consumer may forget READ_ONLY. \since 0.4.0 */
 static inline int dlbridge_py_share_writable(DLManagedTensorVersioned* tensor,
                                              DLManagedTensorVersioned** out) {
   DLBridgeError error;
