@@ -25,7 +25,8 @@
  *
  * READ_ONLY. Implement __dlpack__ by dlbridge_py_dlpack: it gives the memory of a read-only tensor only
  * to consumers that are known to keep READ_ONLY, and copies on request. An exchange table refuses
- * read-only tensors; one offered by dlbridge_py_offer_keeping exports them, for consumers that keep the flag.
+ * read-only tensors; one offered by dlbridge_py_offer_keeping exports them, for consumers that keep the
+ * flag.
  *
  * ERRORS. A function that fails returns -1 or NULL with an exception set. Exceptions of a producer pass
  * through unchanged. The library raises BufferError (a broken or rejected tensor), TypeError (an object
