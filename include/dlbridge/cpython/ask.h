@@ -213,10 +213,17 @@ static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
 /* Drops a capsule while an exception may be set. Its destructor is the producer's code, perhaps Python
  * code, which must not run with an exception set. */
 static inline void dlbridge_py_drop_capsule_(PyObject* capsule) {
-  DLBridgePyPending_ pending = dlbridge_py_set_aside_();
-  Py_DECREF(capsule);
-  PyErr_Clear();
-  dlbridge_py_put_back_(pending);
+  if (PyErr_Occurred()) {
+    DLBridgePyPending_ pending = dlbridge_py_set_aside_();
+    Py_DECREF(capsule);
+    PyErr_Clear();
+    dlbridge_py_put_back_(pending);
+  } else {
+    Py_DECREF(capsule);
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+    }
+  }
 }
 
 static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,

@@ -75,8 +75,9 @@ static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object,
   static const DLBridgePyImportOptions usual = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
   DLBridgePyType type;
   int status;
-  options = options != NULL ? options : &usual;
-  if (dlbridge_py_check_options_(options) < 0) {
+  if (options == NULL) {
+    options = &usual;
+  } else if (dlbridge_py_check_options_(options) < 0) {
     return -1;
   }
   if (options->device != NULL || dlbridge_py_says_copy_(options)) {

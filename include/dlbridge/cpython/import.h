@@ -109,8 +109,9 @@ static inline int dlbridge_py_import(DLBridgePy* py, PyObject* object,
                                      DLManagedTensorVersioned** out) {
   static const DLBridgePyImportOptions usual = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
   DLManagedTensorVersioned* tensor = NULL;
-  options = options != NULL ? options : &usual;
-  if (dlbridge_py_check_options_(options) < 0) {
+  if (options == NULL) {
+    options = &usual;
+  } else if (dlbridge_py_check_options_(options) < 0) {
     return -1;
   }
   dlbridge_py_collect(py);

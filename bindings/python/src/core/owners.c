@@ -56,7 +56,9 @@ DLManagedTensorVersioned* core_share(TensorObject* self) {
   CORE_LOCK(self);
   shared = share(self);
   CORE_UNLOCK();
-  return shared != NULL ? core_without_copied(shared) : NULL;
+  return shared != NULL && (shared->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0
+             ? core_without_copied(shared)
+             : shared;
 }
 
 DLManagedTensorVersioned* core_import(CoreState* state, PyObject* object) {

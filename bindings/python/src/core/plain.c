@@ -113,3 +113,13 @@ PyObject* core_plain_tensor(CoreState* state, PyObject* array) {
   }
   return core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
 }
+
+PyObject* core_consumer(CoreState* state, PyObject* keywords) {
+  PyObject* title = Py_None;
+  dlbridge_py_consumer(keywords, &title);
+  if (title != Py_None && PyUnicode_CompareWithASCIIString(title, "NumPy") == 0 &&
+      state->shortcuts.numpy_keywords == NULL) {
+    state->shortcuts.numpy_keywords = Py_NewRef(keywords);
+  }
+  return title;
+}

@@ -22,6 +22,9 @@ PyObject* core_plain_tensor(CoreState* state, PyObject* array);
 int core_is_plain(const DLManagedTensorVersioned* tensor);
 /* Whether NumPy has the dtype. */
 int core_numpy_has(DLDataType dtype);
+/* The name of a known consumer by its tuple of keyword names, borrowed; None for others. Keeps
+ * NumPy's tuple. */
+PyObject* core_consumer(CoreState* state, PyObject* keywords);
 /* Clears the exception of a rejection, which Python code repeats with its remedy; -1 for others,
  * which stay. */
 int core_clear_rejection(void);

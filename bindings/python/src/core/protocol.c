@@ -4,30 +4,58 @@
 
 #include "object.h"
 #include "owners.h"
+#include "plain.h"
 #include "request.h"
 #include "state.h"
 
-/* Needs no order of streams, no copy and no protection. */
-static int is_writable_on_host(PyObject* self) {
+/* The tensor's minor version; -1 if it needs an order of streams or protection. */
+static int64_t plain_minor(PyObject* self) {
   const DLManagedTensorVersioned* tensor;
-  int found;
+  int64_t minor = -1;
   CORE_LOCK(self);
   tensor = ((TensorObject*)self)->tensor;
-  found = tensor != NULL && (int64_t)tensor->dl_tensor.device.device_type == kDLCPU &&
-          (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0;
+  if (tensor != NULL && (int64_t)tensor->dl_tensor.device.device_type == kDLCPU &&
+      (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0) {
+    minor = tensor->version.minor;
+  }
   CORE_UNLOCK();
-  return found;
+  return minor;
+}
+
+/* NumPy requests 1.0 and imports every 1.x. */
+static int is_numpy(CoreState* state, PyObject* keywords) {
+  if (state->shortcuts.numpy_keywords == NULL) {
+    core_consumer(state, keywords);
+  }
+  return keywords == state->shortcuts.numpy_keywords;
+}
+
+/* Answers a common request of a plain tensor; NULL without an exception for others. */
+static PyObject* answer_plain(CoreState* state, PyObject* self, PyObject* const* args,
+                              PyObject* keywords) {
+  DLPackVersion newest;
+  DLManagedTensorVersioned* shared;
+  const int64_t minor = plain_minor(self);
+  if (minor < 0 || !core_read_plain(state, args, keywords, &newest) || newest.major == 0) {
+    return NULL;
+  }
+  if (newest.major == 1 && minor > (int64_t)newest.minor && is_numpy(state, keywords)) {
+    newest.minor = (uint32_t)minor;
+  }
+  shared = core_share((TensorObject*)self);
+  return shared != NULL ? dlbridge_py_capsule(shared, &newest, 0) : NULL;
 }
 
 PyObject* core_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   DLBridgePyRequest request;
   DLManagedTensorVersioned* shared;
   CoreState* state = core_state_of_type(Py_TYPE(self));
-  DLPackVersion newest;
-  if (state != NULL && count == 0 && core_read_plain(state, args, keywords, &newest) &&
-      newest.major > 0 && is_writable_on_host(self)) {
-    shared = core_share((TensorObject*)self);
-    return shared != NULL ? dlbridge_py_capsule(shared, &newest, 0) : NULL;
+  PyObject* result = NULL;
+  if (state != NULL && count == 0) {
+    result = answer_plain(state, self, args, keywords);
+  }
+  if (result != NULL || PyErr_Occurred()) {
+    return result;
   }
   if (dlbridge_py_read_request(args, count, keywords, &request) < 0) {
     return NULL;

@@ -15,7 +15,7 @@ static long read_part(PyObject* value) {
   return part <= INT32_MAX ? part : -1;
 }
 
-static int read_version(PyObject* value, DLPackVersion* out) {
+static int parse_version(PyObject* value, DLPackVersion* out) {
   long major, minor;
   if (!PyTuple_CheckExact(value) || CORE_TUPLE_SIZE(value) != 2) {
     return 0;
@@ -30,8 +30,27 @@ static int read_version(PyObject* value, DLPackVersion* out) {
   return 1;
 }
 
+#ifdef Py_GIL_DISABLED
+static int read_version(CoreShortcuts* shortcuts, PyObject* value, DLPackVersion* out) {
+  (void)shortcuts;
+  return parse_version(value, out);
+}
+#else
+/* Consumers pass one constant tuple of integers, which cannot change. */
+static int read_version(CoreShortcuts* shortcuts, PyObject* value, DLPackVersion* out) {
+  if (value != shortcuts->version) {
+    if (!parse_version(value, &shortcuts->version_value)) {
+      return 0;
+    }
+    Py_XSETREF(shortcuts->version, Py_NewRef(value));
+  }
+  *out = shortcuts->version_value;
+  return 1;
+}
+#endif
+
 /* Callers' names are interned, as the known ones are. */
-int core_read_plain(const CoreState* state, PyObject* const* values, PyObject* keywords,
+int core_read_plain(CoreState* state, PyObject* const* values, PyObject* keywords,
                     DLPackVersion* newest) {
   const CoreNames* names = &state->names;
   Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
@@ -39,7 +58,7 @@ int core_read_plain(const CoreState* state, PyObject* const* values, PyObject* k
   for (i = 0; i < count; ++i) {
     PyObject* name = CORE_TUPLE_ITEM(keywords, i);
     if (name == names->max_version) {
-      if (!read_version(values[i], newest)) {
+      if (!read_version(&state->shortcuts, values[i], newest)) {
         return 0;
       }
       found = 1;

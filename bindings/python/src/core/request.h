@@ -7,7 +7,7 @@
 
 /* Reads the keywords if they are max_version alone, or with None and copy=False for the others.
  * Returns 1; or 0, without an exception, for any other request. Runs no Python code. */
-int core_read_plain(const CoreState* state, PyObject* const* values, PyObject* keywords,
+int core_read_plain(CoreState* state, PyObject* const* values, PyObject* keywords,
                     DLPackVersion* newest);
 
 #endif /* DLBRIDGE_BINDINGS_PYTHON_REQUEST_H_ */

@@ -134,6 +134,7 @@ int core_state_traverse(CoreState* state, visitproc visit, void* arg) {
   Py_VISIT((PyObject*)shortcuts->numpy_array);
   Py_VISIT((PyObject*)shortcuts->torch_tensor);
   Py_VISIT(shortcuts->numpy_keywords);
+  Py_VISIT(shortcuts->version);
   return dlbridge_py_traverse(&state->py, visit, arg);
 }
 
@@ -144,6 +145,7 @@ static void clear_shortcuts(CoreShortcuts* shortcuts) {
   Py_CLEAR(shortcuts->numpy_array);
   Py_CLEAR(shortcuts->torch_tensor);
   Py_CLEAR(shortcuts->numpy_keywords);
+  Py_CLEAR(shortcuts->version);
 }
 
 void core_state_clear(CoreState* state) {

@@ -46,6 +46,8 @@ typedef struct {
   PyTypeObject* numpy_array;  /* numpy.ndarray */
   PyTypeObject* torch_tensor; /* torch.Tensor */
   PyObject* numpy_keywords;   /* NumPy's tuple of names for __dlpack__ */
+  PyObject* version;          /* the tuple that a consumer passed last, and its value */
+  DLPackVersion version_value;
   /* 2: all shortcuts. 1: those of NumPy and PyTorch, since the program has registered facts about
    * others, which only Python code knows. 0: none. */
   int level;
