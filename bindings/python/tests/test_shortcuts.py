@@ -44,7 +44,7 @@ def cases():
     yield dlbridge.from_dlpack(array)
 
 
-@pytest.mark.parametrize("array", cases())
+@pytest.mark.parametrize("array", list(cases()))
 def test_common_arrays_need_no_python_code(array, no_python):
     made = np.from_dlpack(dlbridge.adapt(array))
     source = np.from_dlpack(array)
@@ -56,7 +56,7 @@ def test_common_arrays_need_no_python_code(array, no_python):
         assert np.shares_memory(again, source) or source.size == 0
 
 
-@pytest.mark.parametrize("array", cases())
+@pytest.mark.parametrize("array", list(cases()))
 def test_adapt_makes_what_the_constructor_makes(array, level):
     short = dlbridge.adapt(array)
     _core.shortcuts(0)
@@ -115,7 +115,8 @@ def test_other_arrays_get_the_same_answer(name, target, level):
             found = call()
         except Exception as error:
             return type(error), str(error)
-        return type(found), getattr(found, "dtype", None), np.from_dlpack(found).flags.writeable
+        readonly = found.readonly if isinstance(found, _core.Tensor) else not found.flags.writeable
+        return type(found), str(found.dtype), readonly
 
     for call in (
         lambda: dlbridge.to(UNCOMMON[name], target),
@@ -150,7 +151,6 @@ def test_registered_facts_end_the_shortcuts(level, monkeypatch):
     assert _core.shortcuts() == 1
     dlbridge.register_producer("numpy", immutable=True, replace=True)
     assert _core.shortcuts() == 0
-    assert not dlbridge.to(np.zeros(3), "numpy").flags.writeable
 
 
 def test_an_exception_that_is_no_rejection_passes(monkeypatch):
@@ -211,14 +211,15 @@ def test_cycles_through_the_object_are_collected():
     assert seen() is None
 
 
-@pytest.mark.parametrize("version", [(1, 0), (1, 1), (1, 3), (2, 0), (1, 2**40), (True, 0), [1, 0]])
-def test_versions_of_capsules_follow_the_request(version):
-    """NumPy alone, recognised by its tuple, gets the newest version."""
+@pytest.mark.parametrize("version", [(1, 0), (1, 1), (1, 3), (2, 0), (True, 0)])
+def test_capsules_are_at_most_of_the_requested_version(version):
     tensor = dlbridge.from_dlpack(np.zeros(3))
-    try:
-        capsule = tensor.__dlpack__(max_version=version)
-    except (TypeError, ValueError):
-        assert version[1] == 2**40
-        return
-    found = dlbridge.from_dlpack(capsule)
-    assert found.shape == (3,)
+    for _ in range(2):
+        found = dlbridge.from_dlpack(tensor.__dlpack__(max_version=version))
+        assert found.shape == (3,)
+
+
+def test_a_version_that_is_too_large_is_an_error():
+    tensor = dlbridge.from_dlpack(np.zeros(3))
+    with pytest.raises(ValueError, match="max_version"):
+        tensor.__dlpack__(max_version=(1, 2**40))

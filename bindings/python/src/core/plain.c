@@ -9,45 +9,46 @@
 
 /* An attribute of a module, a new reference; NULL without an exception if the program has not
  * imported the module, or not completely. */
-PyObject* core_imported(const char* name, const char* attribute) {
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), name);
-  PyObject* found = module != NULL && PyModule_CheckExact(module)
-                        ? PyObject_GetAttrString(module, attribute)
-                        : NULL;
+PyObject* core_imported(PyObject* name, PyObject* attribute) {
+  PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
+  PyObject* found =
+      module != NULL && PyModule_CheckExact(module) ? PyObject_GetAttr(module, attribute) : NULL;
   if (found == NULL) {
     PyErr_Clear();
   }
   return found;
 }
 
-/* Whether `object` is this attribute of an imported module. */
-static int is_imported(PyObject* object, const char* name, const char* attribute) {
-  PyObject* found = core_imported(name, attribute);
-  const int same = found == object;
+/* Whether `type` is this attribute of an imported module. It is compared with the type that was
+ * found before, whose reference keeps the address from being reused. */
+static int is_type(PyTypeObject* type, PyTypeObject** known, PyObject* module, PyObject* name) {
+  PyObject* found;
+  int same;
+  if (type == *known) {
+    return 1;
+  }
+  if (*known != NULL) {
+    return 0;
+  }
+  found = core_imported(module, name);
+  same = found == (PyObject*)type;
   Py_XDECREF(found);
+  if (same) {
+    *known = (PyTypeObject*)Py_NewRef((PyObject*)type);
+  }
   return same;
+}
+
+int core_is_numpy(CoreState* state, PyTypeObject* type) {
+  return is_type(type, &state->shortcuts.numpy_array, state->words.numpy, state->words.ndarray);
+}
+
+int core_is_torch(CoreState* state, PyTypeObject* type) {
+  return is_type(type, &state->shortcuts.torch_tensor, state->words.torch, state->words.tensor);
 }
 
 /* --- Plain tensors ------------------------------------------------------------------------------
  */
-
-/* Compares with the type that was found before. A reference keeps its address from being reused. */
-int core_is_type(PyTypeObject* type, PyTypeObject** known, const char* module, const char* name) {
-  if (type == *known) {
-    return 1;
-  }
-  if (*known != NULL || !is_imported((PyObject*)type, module, name)) {
-    return 0;
-  }
-  *known = (PyTypeObject*)Py_NewRef((PyObject*)type);
-  return 1;
-}
-
-/* Subclasses may have a mask, a gradient or a __dlpack__ of their own. */
-int core_is_known_producer(CoreShortcuts* shortcuts, PyTypeObject* type) {
-  return core_is_type(type, &shortcuts->numpy_array, "numpy", "ndarray") ||
-         core_is_type(type, &shortcuts->torch_tensor, "torch", "Tensor");
-}
 
 int core_is_plain(const DLManagedTensorVersioned* tensor) {
   const DLTensor* fields = &tensor->dl_tensor;
@@ -99,7 +100,8 @@ PyObject* core_plain_tensor(CoreState* state, PyObject* array) {
   if (Py_IS_TYPE(array, state->tensor_type)) {
     return is_plain_object(array) ? Py_NewRef(array) : NULL;
   }
-  if (!core_is_known_producer(&state->shortcuts, Py_TYPE(array))) {
+  /* Subclasses may have a mask, a gradient or a __dlpack__ of their own. */
+  if (!core_is_numpy(state, Py_TYPE(array)) && !core_is_torch(state, Py_TYPE(array))) {
     return NULL;
   }
   tensor = core_import(state, array);

@@ -7,12 +7,11 @@
 
 /* An attribute of a module, a new reference; NULL without an exception if the program has not
  * imported the module, or not completely. */
-PyObject* core_imported(const char* name, const char* attribute);
-/* Whether `type` is this attribute of an imported module. `*known` is the type that was found
- * before. */
-int core_is_type(PyTypeObject* type, PyTypeObject** known, const char* module, const char* name);
-/* Whether the type is numpy.ndarray or torch.Tensor. */
-int core_is_known_producer(CoreShortcuts* shortcuts, PyTypeObject* type);
+PyObject* core_imported(PyObject* name, PyObject* attribute);
+/* Whether the type is numpy.ndarray. */
+int core_is_numpy(CoreState* state, PyTypeObject* type);
+/* Whether the type is torch.Tensor. */
+int core_is_torch(CoreState* state, PyTypeObject* type);
 
 /* A tensor of an array that can be handed on without a decision: writable memory of the host
  * without an offset, of NumPy, PyTorch or dlbridge. A new reference; NULL without an exception for

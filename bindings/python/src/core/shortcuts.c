@@ -60,7 +60,7 @@ static PyObject* to_numpy(CoreState* state, PyObject* array) {
     Py_XDECREF(tensor);
     return NULL;
   }
-  importer = core_imported("numpy", "from_dlpack");
+  importer = core_imported(state->words.numpy, state->words.from_dlpack);
   if (importer != NULL) {
     arguments[1] = tensor;
     result = PyObject_Vectorcall(importer, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
@@ -75,10 +75,10 @@ static PyObject* to_numpy(CoreState* state, PyObject* array) {
 
 /* Facts that the program has registered may concern every array and type but these. */
 static int knows(CoreState* state, PyObject* array, PyTypeObject* type) {
-  CoreShortcuts* shortcuts = &state->shortcuts;
-  return shortcuts->level > 1 || ((Py_IS_TYPE(array, state->tensor_type) ||
-                                   core_is_known_producer(shortcuts, Py_TYPE(array))) &&
-                                  core_is_type(type, &shortcuts->torch_tensor, "torch", "Tensor"));
+  PyTypeObject* own = Py_TYPE(array);
+  return state->shortcuts.level > 1 ||
+         ((own == state->tensor_type || core_is_numpy(state, own) || core_is_torch(state, own)) &&
+          core_is_torch(state, type));
 }
 
 /* Through the exchange table; NULL without an exception if the type has none. */
@@ -100,7 +100,7 @@ static PyObject* to_type(CoreState* state, PyObject* array, PyTypeObject* type) 
 
 static PyObject* to_torch(CoreState* state, PyObject* array) {
   PyObject* result = NULL;
-  PyObject* type = core_imported("torch", "Tensor");
+  PyObject* type = core_imported(state->words.torch, state->words.tensor);
   if (type != NULL && PyType_Check(type)) {
     result = to_type(state, array, (PyTypeObject*)type);
   }
@@ -109,27 +109,30 @@ static PyObject* to_torch(CoreState* state, PyObject* array) {
 }
 
 /* Whether a target is the framework: its name, or its module. */
-static int is_framework(PyObject* target, const char* name) {
+static int is_framework(PyObject* target, PyObject* name) {
+  if (target == name) {
+    return 1;
+  }
   return PyUnicode_CheckExact(target)
-             ? PyUnicode_CompareWithASCIIString(target, name) == 0
-             : target == PyDict_GetItemString(PyImport_GetModuleDict(), name);
+             ? PyUnicode_Compare(target, name) == 0
+             : target == PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
 }
 
 /* NULL without an exception if the case is not a common one. Nothing about a target is kept: its
  * module is looked up in each call. */
 static PyObject* to_common(CoreState* state, PyObject* array, PyObject* target) {
   if (PyType_Check(target)) {
-    return core_is_type((PyTypeObject*)target, &state->shortcuts.numpy_array, "numpy", "ndarray")
+    return core_is_numpy(state, (PyTypeObject*)target)
                ? to_numpy(state, array)
                : to_type(state, array, (PyTypeObject*)target);
   }
   if (!PyUnicode_CheckExact(target) && !PyModule_CheckExact(target)) {
     return NULL;
   }
-  if (is_framework(target, "torch")) {
+  if (is_framework(target, state->words.torch)) {
     return to_torch(state, array);
   }
-  return is_framework(target, "numpy") ? to_numpy(state, array) : NULL;
+  return is_framework(target, state->words.numpy) ? to_numpy(state, array) : NULL;
 }
 
 PyObject* core_to(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {

@@ -86,7 +86,7 @@ static void withdraw(CoreState* state) {
   PyErr_Clear();
 }
 
-static int make_names(CoreNames* names) {
+static int make_names(CoreNames* names, CoreWords* words) {
   const struct {
     PyObject** place;
     const char* text;
@@ -109,6 +109,11 @@ static int make_names(CoreNames* names) {
       {&names->ndim, "ndim"},
       {&names->shape, "shape"},
       {&names->wait, "wait"},
+      {&words->numpy, "numpy"},
+      {&words->torch, "torch"},
+      {&words->ndarray, "ndarray"},
+      {&words->tensor, "Tensor"},
+      {&words->from_dlpack, "from_dlpack"},
   };
   size_t i;
   for (i = 0; i < sizeof all / sizeof *all; ++i) {
@@ -123,7 +128,7 @@ static int make_names(CoreNames* names) {
 int core_state_init(CoreState* state) {
   memset(state, 0, sizeof *state);
   state->shortcuts.level = 2;
-  return dlbridge_py_init(&state->py) < 0 ? -1 : make_names(&state->names);
+  return dlbridge_py_init(&state->py) < 0 ? -1 : make_names(&state->names, &state->words);
 }
 
 int core_state_traverse(CoreState* state, visitproc visit, void* arg) {
@@ -150,10 +155,14 @@ static void clear_shortcuts(CoreShortcuts* shortcuts) {
 
 void core_state_clear(CoreState* state) {
   PyObject** names = (PyObject**)&state->names;
+  PyObject** words = (PyObject**)&state->words;
   size_t i;
   withdraw(state);
   clear_shortcuts(&state->shortcuts);
   Py_CLEAR(state->tensor_type);
+  for (i = 0; i < sizeof state->words / sizeof *words; ++i) {
+    Py_CLEAR(words[i]);
+  }
   for (i = 0; i < sizeof state->names / sizeof *names; ++i) {
     Py_CLEAR(names[i]);
   }

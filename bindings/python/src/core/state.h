@@ -39,6 +39,15 @@ typedef struct {
   PyObject* wait;
 } CoreNames;
 
+/* Interned names that the shortcuts look up. */
+typedef struct {
+  PyObject* numpy;
+  PyObject* torch;
+  PyObject* ndarray;
+  PyObject* tensor;
+  PyObject* from_dlpack;
+} CoreWords;
+
 /* What the shortcuts of adapt and to know; NULL until it is seen. */
 typedef struct {
   PyTypeObject* adapted_type; /* dlbridge._adapt.Adapted */
@@ -58,6 +67,7 @@ typedef struct CoreState {
   DLBridgePy py;
   PyTypeObject* tensor_type;
   CoreNames names;
+  CoreWords words;
   CoreShortcuts shortcuts;
 } CoreState;
 
