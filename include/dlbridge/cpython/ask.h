@@ -94,12 +94,71 @@ static inline PyObject* dlbridge_py_call_with_(DLBridgePy* py, PyObject* object,
   return result;
 }
 
+#if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
+typedef PyObject* (*DLBridgePyDirect_)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+
+/* Returns 1 if every object of the type has the __dlpack__ of the type: no dictionary of its own and no
+ * other way to read attributes replaces it. */
+static inline int dlbridge_py_has_fixed_methods_(PyTypeObject* type) {
+  return type->tp_dictoffset == 0 && type->tp_getattro == PyObject_GenericGetAttr &&
+         Py_IS_TYPE((PyObject*)type, &PyType_Type);
+}
+
+/* Finds the C function of the type's __dlpack__; NULL without an exception if it has another kind. */
+static inline PyCFunction dlbridge_py_find_direct_(DLBridgePy* py, PyTypeObject* type) {
+  PyCFunction found = NULL;
+  PyObject* method = PyObject_GetAttr((PyObject*)type, py->dlpack_name);
+  if (method != NULL && Py_IS_TYPE(method, &PyMethodDescr_Type) &&
+      PyType_IsSubtype(type, PyDescr_TYPE(method))) {
+    PyMethodDef* definition = ((PyMethodDescrObject*)method)->d_method;
+    found = definition->ml_flags == (METH_FASTCALL | METH_KEYWORDS) ? definition->ml_meth : NULL;
+  }
+  Py_XDECREF(method);
+  PyErr_Clear();
+  return found;
+}
+
+/* The same, from the cache where the type did not change. */
+static inline PyCFunction dlbridge_py_direct_(DLBridgePy* py, PyTypeObject* type) {
+  PyCFunction found;
+  if (py->direct_type == type && py->direct_tag == type->tp_version_tag) {
+    return py->direct;
+  }
+  found = dlbridge_py_has_fixed_methods_(type) ? dlbridge_py_find_direct_(py, type) : NULL;
+  if (found != NULL && type->tp_version_tag != 0) {
+    py->direct_type = type;
+    py->direct_tag = type->tp_version_tag;
+    py->direct = found;
+  }
+  return found;
+}
+
+static inline PyObject* dlbridge_py_call_direct_(PyCFunction function, PyObject* object,
+                                                 PyObject* const* values, PyObject* names) {
+  PyObject* result =
+      ((DLBridgePyDirect_)(void (*)(void))function)(object, values, 0, names);
+  if (result == NULL && !PyErr_Occurred()) {
+    PyErr_Format(PyExc_SystemError, "__dlpack__ of %R failed without an exception",
+                 (PyObject*)Py_TYPE(object));
+  }
+  return result;
+}
+#endif
+
 /* Calls __dlpack__(max_version=...), which most producers support, without a dict or bound method. */
 static inline PyObject* dlbridge_py_call_usual_(DLBridgePy* py, PyObject* object) {
   PyObject* arguments[3];
   arguments[0] = NULL;
   arguments[1] = object;
   arguments[2] = py->version;
+#if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
+  {
+    PyCFunction direct = dlbridge_py_direct_(py, Py_TYPE(object));
+    if (direct != NULL) {
+      return dlbridge_py_call_direct_(direct, object, arguments + 2, py->version_keyword);
+    }
+  }
+#endif
   return PyObject_VectorcallMethod(py->dlpack_name, arguments + 1,
                                    1 | PY_VECTORCALL_ARGUMENTS_OFFSET, py->version_keyword);
 }
