@@ -349,10 +349,6 @@ DLBridgeStatus RejectNull(DLBridgeError* error, const char* argument) {
   return RejectArgument(error, argument, "must not be NULL");
 }
 
-DLBridgeStatus RejectMemory(DLBridgeError* error) {
-  return RejectStatus(error, DLBRIDGE_ERROR_OUT_OF_MEMORY, "the allocator", "is out of memory");
-}
-
 void ReportSigned(DLBridgeError* error, DLBridgeStatus status, const char* argument,
                   const char* problem, int64_t found) {
   Report(error, status, [=](TextWriter* text) {

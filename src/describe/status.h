@@ -84,9 +84,11 @@ DLBRIDGE_INLINE DLBridgeStatus RejectArgument(DLBridgeError* error, const char* 
                                               const char* problem) {
   return RejectStatus(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument, problem);
 }
-// Not inlined, so that an entry point can jump to them and needs no stack frame.
+// Not inlined, so that an entry point can jump to it and needs no stack frame.
 DLBRIDGE_COLD DLBridgeStatus RejectNull(DLBridgeError* error, const char* argument);
-DLBRIDGE_COLD DLBridgeStatus RejectMemory(DLBridgeError* error);
+DLBRIDGE_INLINE DLBridgeStatus RejectMemory(DLBridgeError* error) {
+  return RejectStatus(error, DLBRIDGE_ERROR_OUT_OF_MEMORY, "the allocator", "is out of memory");
+}
 
 // Rejects an argument with the value that was found: "policy.level must be ..., found 7".
 DLBRIDGE_COLD void ReportSigned(DLBridgeError* error, DLBridgeStatus status, const char* argument,

@@ -72,7 +72,11 @@ DLBRIDGE_INLINE DLBridgeStatus FindSharableNode(const DLManagedTensorVersioned* 
                                                 DLBridgeError* error) {
   Node* node = OwnNode(tensor);
   if (DLBRIDGE_UNLIKELY(node == nullptr || node->in_storage)) {
-    return RejectSharing(node, error);
+    const DLBridgeStatus status = RejectSharing(node, error);
+    if (status == DLBRIDGE_OK) {
+      __builtin_unreachable();  // it rejects
+    }
+    return status;
   }
   *out = node;
   return DLBRIDGE_OK;
