@@ -12,13 +12,20 @@
 
 namespace dlbridge {
 
-std::atomic<uint32_t> g_ready[6];
+std::atomic<uint32_t> g_ready[kLastBackend + 1];
 
 namespace {
 
-constexpr const Backend* kBackends[] = {nullptr,      &kCpuBackend,       &kCudaBackend,
-                                        &kHipBackend, &kLevelZeroBackend, &kOpenClBackend};
+#define DLBRIDGE_ADDRESS(id, table, name, shares) , &table
+constexpr const Backend* kBackends[] = {nullptr, &kCpuBackend DLBRIDGE_DRIVERS(DLBRIDGE_ADDRESS)};
+#undef DLBRIDGE_ADDRESS
 constexpr uint32_t kBackendCount = sizeof(kBackends) / sizeof(kBackends[0]);
+static_assert(kBackendCount == kLastBackend + 1,
+              "DLBRIDGE_DRIVERS needs one row for each BACKEND of facts/enums.toml");
+#define DLBRIDGE_CHECK_ID(id, table, name, shares) \
+  static_assert(kBackends[DLBRIDGE_BACKEND_##id] == &table, "rows are in the order of the ids");
+DLBRIDGE_DRIVERS(DLBRIDGE_CHECK_ID)
+#undef DLBRIDGE_CHECK_ID
 
 // The outcome of a start.
 struct Report {
@@ -42,7 +49,6 @@ struct Slot {
 };
 
 Slot g_slots[kBackendCount];
-static_assert(sizeof(g_ready) / sizeof(g_ready[0]) == kBackendCount, "one for each");
 
 bool IsReady(const Report& report) { return report.info.state == DLBRIDGE_STATE_READY; }
 
@@ -261,7 +267,7 @@ DLBridgeStatus RejectBackend(DLBridgeError* error, const char* argument, const D
   }
   text.String(" for ");
   WriteDevice(device, &text);
-  return RejectEnum(error, argument, problem, found, DLBRIDGE_BACKEND_OPENCL);
+  return RejectEnum(error, argument, problem, found, kLastBackend);
 }
 
 DLBridgeStatus StartSlowly(const Backend& backend, DLBridgeError* error) {
@@ -309,7 +315,7 @@ DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInf
   const dlbridge::Backend* found = dlbridge::FindBackend(backend);
   if (found == nullptr) {
     return dlbridge::RejectEnum(error, "backend", "must be one of CPU (1) to OPENCL (5)", backend,
-                                DLBRIDGE_BACKEND_OPENCL);
+                                dlbridge::kLastBackend);
   }
   const dlbridge::Report* report = nullptr;
   DLBRIDGE_TRY(dlbridge::Started(*found, &report, error));

@@ -189,12 +189,25 @@ struct Backend {
                                     DLBridgeError* error) = nullptr;
 };
 
+// The backends that call a driver, in the order of their ids: X(id, table, name, shares). `name` is
+// the table's, `shares`: the driver shares memory between processes. All other lists of backends in
+// src/native come from this one.
+#define DLBRIDGE_DRIVERS(X)                            \
+  X(CUDA, kCudaBackend, "CUDA", true)                  \
+  X(HIP, kHipBackend, "HIP", true)                     \
+  X(LEVEL_ZERO, kLevelZeroBackend, "Level Zero", true) \
+  X(OPENCL, kOpenClBackend, "OpenCL", false)
+
 // Each is a constant expression in the driver's backend.cc, or in without_devices.cc.
 extern const Backend kCpuBackend;
-extern const Backend kCudaBackend;
-extern const Backend kHipBackend;
-extern const Backend kLevelZeroBackend;
-extern const Backend kOpenClBackend;
+#define DLBRIDGE_DECLARE(id, table, name, shares) extern const Backend table;
+DLBRIDGE_DRIVERS(DLBRIDGE_DECLARE)
+#undef DLBRIDGE_DECLARE
+
+// The ids are 0 (none), 1 (CPU), and those of the drivers. The first driver has the id after CPU.
+// [facts/enums.toml BACKEND]
+constexpr DLBridgeBackend kLastBackend = DLBRIDGE_BACKEND_OPENCL;
+// [/facts]
 
 // The backend of an id, or NULL.
 const Backend* FindBackend(DLBridgeBackend id);
@@ -215,7 +228,7 @@ DLBRIDGE_COLD DLBridgeStatus RejectBackend(DLBridgeError* error, const char* arg
                                            const DLDevice& device, DLBridgeBackend found);
 
 // For each backend that is ready: one more than the fork generation that started it. Set once.
-extern std::atomic<uint32_t> g_ready[6];
+extern std::atomic<uint32_t> g_ready[kLastBackend + 1];
 
 // Is the backend ready, without starting it? False in a forked child whose parent started it: the
 // child must not call the driver, not even in a deleter.

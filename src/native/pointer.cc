@@ -11,9 +11,6 @@
 namespace dlbridge {
 namespace {
 
-constexpr DLBridgeBackend kAll[] = {DLBRIDGE_BACKEND_CUDA, DLBRIDGE_BACKEND_HIP,
-                                    DLBRIDGE_BACKEND_LEVEL_ZERO, DLBRIDGE_BACKEND_OPENCL};
-
 void ClearInfo(DLBridgePointerInfo* out) {
   std::memset(out, 0, sizeof *out);
   out->struct_size = sizeof *out;
@@ -88,7 +85,7 @@ DLBridgeStatus AskIfStarted(DLBridgeBackend id, const DLBridgeBuffer& buffer, DL
 // The caller does not name the owner of the memory: ask only drivers that are started.
 DLBridgeStatus AskStarted(const DLBridgeBuffer& buffer, DLDevice label, DLBridgePointerInfo* out,
                           DLBridgeError* error) {
-  for (const DLBridgeBackend id : kAll) {
+  for (DLBridgeBackend id = DLBRIDGE_BACKEND_CPU + 1; id <= kLastBackend; ++id) {
     const DLBridgeStatus status = AskIfStarted(id, buffer, label, out, error);
     if (status != DLBRIDGE_OK || out->memory != 0) {
       return status;
@@ -120,7 +117,7 @@ DLBridgeStatus CheckBuffer(const DLBridgeBuffer& buffer, DLDevice label, DLBridg
   }
   if (buffer.backend != DLBRIDGE_BACKEND_NONE && FindBackend(buffer.backend) == nullptr) {
     return RejectEnum(error, "buffer.backend", "must be NONE (0) or one of CPU (1) to OPENCL (5)",
-                      buffer.backend, DLBRIDGE_BACKEND_OPENCL);
+                      buffer.backend, kLastBackend);
   }
   if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && buffer.handle == 0) {
     return RejectArgument(error, "buffer.handle", "must not be NULL for a CL_MEM");
@@ -130,7 +127,7 @@ DLBridgeStatus CheckBuffer(const DLBridgeBuffer& buffer, DLDevice label, DLBridg
   if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && !opencl) {
     return RejectEnum(error, "buffer.backend",
                       "must be OPENCL (5) for a CL_MEM, or NONE with an OpenCL device",
-                      buffer.backend, DLBRIDGE_BACKEND_OPENCL);
+                      buffer.backend, kLastBackend);
   }
   return DLBRIDGE_OK;
 }

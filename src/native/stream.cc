@@ -84,7 +84,7 @@ DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
     return RejectEnum(error, argument,
                       "must have the backend of its queue: CUDA (2), HIP (3), LEVEL_ZERO (4) or "
                       "OPENCL (5)",
-                      stream.backend, DLBRIDGE_BACKEND_OPENCL);
+                      stream.backend, kLastBackend);
   }
   const bool list = stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST;
   if (list && stream.backend != DLBRIDGE_BACKEND_LEVEL_ZERO) {

@@ -54,10 +54,10 @@ constexpr Backend Absent(DLBridgeBackend id, const char* name, bool shares) {
 
 }  // namespace
 
-constexpr Backend kCudaBackend = Absent(DLBRIDGE_BACKEND_CUDA, "CUDA", true);
-constexpr Backend kHipBackend = Absent(DLBRIDGE_BACKEND_HIP, "HIP", true);
-constexpr Backend kLevelZeroBackend = Absent(DLBRIDGE_BACKEND_LEVEL_ZERO, "Level Zero", true);
-constexpr Backend kOpenClBackend = Absent(DLBRIDGE_BACKEND_OPENCL, "OpenCL", false);
+#define DLBRIDGE_ABSENT(id, table, name, shares) \
+  constexpr Backend table = Absent(DLBRIDGE_BACKEND_##id, name, shares);
+DLBRIDGE_DRIVERS(DLBRIDGE_ABSENT)
+#undef DLBRIDGE_ABSENT
 
 }  // namespace dlbridge
 

@@ -153,8 +153,7 @@ DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, uint64_t* entry, DLBrid
     TextWriter(problem, sizeof problem)
         .String("must be the backend of the context's entry in the table, ")
         .Signed(found.backend);
-    return RejectEnum(error, "spec.buffer.backend", problem, spec.buffer.backend,
-                      DLBRIDGE_BACKEND_OPENCL);
+    return RejectEnum(error, "spec.buffer.backend", problem, spec.buffer.backend, kLastBackend);
   }
   if (SharedTable().retain(found.id) != DLBRIDGE_OK) {
     return RejectStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "spec.buffer.context",

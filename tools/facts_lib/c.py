@@ -297,6 +297,11 @@ def _device_row(one):
     return f"    {{{string(one['name'])}, {_version(one.since)}, {data}, {host}, {answer}}},\n"
 
 
+def last_backend(facts):
+    backends = next(group for group in facts.groups if group.name == "BACKEND")
+    return f"constexpr DLBridgeBackend kLastBackend = DLBRIDGE_BACKEND_{backends.members[-1].name};\n"
+
+
 def versions(facts):
     rows = (
         ("kOldestVersion", "oldest", "the first with DLManagedTensor"),

@@ -7,7 +7,9 @@ from .text import Problem, replace
 HEADER = "include/dlbridge/dlbridge.h"
 DLPACK = "include/dlbridge/dlpack.h"
 CPYTHON = "include/dlbridge/cpython"
-SOURCES = ("status_table.h", "dtype.h", "device.h", "version.h", "api.cc", "dlbridge.map")
+SOURCES = (
+    "status_table.h", "dtype.h", "device.h", "version.h", "backend.h", "api.cc", "dlbridge.map",
+)  # fmt: skip
 
 
 def _find(root, folder, name):
@@ -50,6 +52,7 @@ def _regions(facts, source):
     yield source["dtype.h"], "facts/dtypes.toml", c.dtype_table(facts)
     yield source["device.h"], "facts/devices.toml", c.device_table(facts)
     yield source["version.h"], "facts/dlpack.toml", c.versions(facts)
+    yield source["backend.h"], "facts/enums.toml BACKEND", c.last_backend(facts)
     yield source["api.cc"], "facts/functions.toml", c.api_initialiser(facts)
     yield from docs.regions(facts)
     yield from cpp.regions(facts)
