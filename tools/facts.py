@@ -8,8 +8,8 @@ facts.py check   writes nothing; if a file differs, fails and names the file to 
 
 The members of the function table and the crate dlbridge-sys are derived from the declarations in
 dlbridge.h, which libclang reads (tests/abi/requirements.txt; build/abi-venv is used if it exists).
-Without libclang they are not changed. The initialiser in api.cc, which is written from the facts,
-then only compiles if the table is right.
+Without libclang they are neither changed nor checked, and the script says so. The initialiser in
+api.cc, which is written from the facts, then only compiles if the table is right.
 """
 
 import argparse
@@ -74,6 +74,9 @@ def main():
     except text.Problem as problem:
         complaints = [str(problem)]
     print("\n".join(complaints) or f"facts.py {options.command}: no complaints")
+    if importlib.util.find_spec("clang") is None:
+        print("not included, without libclang (./run abi installs it): the function table of "
+              "dlbridge.h, the stubs of Python, the crate dlbridge-sys")  # fmt: skip
     return 1 if complaints else 0
 
 
