@@ -2,8 +2,8 @@
 """One tensor in four languages and one process: nox -f tests/languages/noxfile.py
 
 Builds a plugin in C++, Go and Rust on a library with AddressSanitizer, and runs all in one Python
-process. The preset asan must have been built. DLBRIDGE_PYTHON names a Python with NumPy and JAX
-(default: build/venv/bin/python). All output is in build/bindings/languages.
+process. The preset asan must have been built, and build/languages-venv must have requirements.txt,
+unless DLBRIDGE_PYTHON names another Python with NumPy and JAX. All output is in build/bindings/languages.
 """
 
 import os
@@ -15,7 +15,9 @@ import nox
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SCRATCH = ROOT / "build/bindings/languages"
-PYTHON = pathlib.Path(os.environ.get("DLBRIDGE_PYTHON", ROOT / "build/venv/bin/python"))
+PYTHON = pathlib.Path(
+    os.environ.get("DLBRIDGE_PYTHON", ROOT / "build/languages-venv/bin/python")
+)
 PLUGINS = {"rust": "rust/debug/liblanguages.so", "go": "libgo.so", "cpp": "libcpp.so"}
 
 nox.options.default_venv_backend = "none"
