@@ -2,8 +2,9 @@
 """One tensor in four languages and one process: nox -f tests/languages/noxfile.py
 
 Builds a plugin in C++, Go and Rust on a library with AddressSanitizer, and runs all in one Python
-process. The preset asan must have been built, and build/languages-venv must have requirements.txt,
-unless DLBRIDGE_PYTHON names another Python with NumPy and JAX. All output is in build/bindings/languages.
+process. The preset asan must have been built, and build/languages-venv must have the packages of
+requirements.txt, unless DLBRIDGE_PYTHON names another Python that has them. All output is in
+build/bindings/languages.
 """
 
 import os

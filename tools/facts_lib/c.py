@@ -299,7 +299,8 @@ def _device_row(one):
 
 def last_backend(facts):
     backends = next(group for group in facts.groups if group.name == "BACKEND")
-    return f"constexpr DLBridgeBackend kLastBackend = DLBRIDGE_BACKEND_{backends.members[-1].name};\n"
+    last = f"{backends.prefix}{backends.members[-1].name}"
+    return f"constexpr DLBridgeBackend kLastBackend = {last};\n"
 
 
 def versions(facts):
