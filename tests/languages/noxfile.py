@@ -16,9 +16,7 @@ import nox
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SCRATCH = ROOT / "build/bindings/languages"
-PYTHON = pathlib.Path(
-    os.environ.get("DLBRIDGE_PYTHON", ROOT / "build/languages-venv/bin/python")
-)
+PYTHON = pathlib.Path(os.environ.get("DLBRIDGE_PYTHON", ROOT / "build/languages-venv/bin/python"))
 PLUGINS = {"rust": "rust/debug/liblanguages.so", "go": "libgo.so", "cpp": "libcpp.so"}
 
 nox.options.default_venv_backend = "none"

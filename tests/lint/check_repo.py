@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the texts of the repository to each other. Prints what disagrees; exit status 1 then."""
 
+import fnmatch
 import json
 import pathlib
 import re
@@ -186,6 +187,18 @@ def check_hooks():
             yield f".pre-commit-config.yaml: {found}, tests/lint/requirements.txt: {pinned}"
 
 
+def check_device_tests():
+    """A .cmake file of tests/device names each test there, or has a pattern that matches it."""
+    folder = ROOT / "tests/device"
+    text = "\n".join(path.read_text() for path in sorted(folder.glob("*.cmake")))
+    patterns = re.findall(r"\w+\*\w*\.cc", text)
+    words = set(re.findall(r"\w+", text))
+    for path in sorted(folder.glob("*_test.cc")):
+        matched = any(fnmatch.fnmatch(path.name, pattern) for pattern in patterns)
+        if not matched and words.isdisjoint((path.stem, path.stem.removesuffix("_test"))):
+            yield f"tests/device: no .cmake file builds {path.name}"
+
+
 CHECKS = (
     check_since,
     check_version,
@@ -198,6 +211,7 @@ CHECKS = (
     check_links,
     check_presets,
     check_hooks,
+    check_device_tests,
 )
 
 

@@ -51,6 +51,12 @@ FAULTS = (
     ("README.md", "(docs/identify.md)", "(docs/identity.md)", "nothing is at docs/identity.md"),
     ("SECURITY.md", "md#hardening)", "md#softening)", "is called docs/platforms.md#soft"),
     ("README.md", "| `tsan` |", "| `msan` |", "the table lacks the preset tsan"),
+    (
+        "tests/device/opencl.cmake",
+        "opencl_memory_test.cc",
+        "opencl_other_test.cc",
+        "no .cmake file builds opencl_memory_test.cc",
+    ),
     (".pre-commit-config.yaml", "[ruff==0.", "[ruff==1.", ".pre-commit-config.yaml: ruff==1."),
 )
 
