@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "device/cuda/driver.h"
 #include "device/cuda_fixture.h"
 #include "support/child.h"
 
@@ -51,6 +52,16 @@ class CudaFake : public CudaTest {
 CUresult PopOnce() {
   CUcontext popped = nullptr;
   return cuCtxPopCurrent(&popped);
+}
+
+// Without a function that drivers may lack, the library would take the way for older drivers.
+TEST(CudaFakeStart, HasEachFunctionThatTheLibraryCalls) {
+  void* fake = dlopen(FAKE_CUDA_FILE, RTLD_NOW);
+#define EXPECT_FUNCTION(member, name, version, parameters) \
+  EXPECT_NE(dlsym(fake, #name), nullptr) << "tests/fakes/cuda has no " #name;
+  DLBRIDGE_CUDA_REQUIRED(EXPECT_FUNCTION)
+  DLBRIDGE_CUDA_OPTIONAL(EXPECT_FUNCTION)
+#undef EXPECT_FUNCTION
 }
 
 TEST(CudaFakeStart, RejectsCallsBeforeCuInit) {

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "device/hip/driver.h"
 #include "hip_world.h"
 
 namespace dlbridge_test {
@@ -48,6 +49,15 @@ hipEvent_t Event() {
   hipEvent_t event = nullptr;
   EXPECT_EQ(FAKE(hipEventCreateWithFlags)(&event, hipEventDisableTiming), hipSuccess);
   return event;
+}
+
+// Without a function that runtimes may lack, the library would take the way for older runtimes.
+TEST(HipFake, HasEachFunctionThatTheLibraryCalls) {
+  void* fake = dlopen(DLBRIDGE_FAKE_HIP6, RTLD_NOW);
+#define EXPECT_FUNCTION(name, needed, result, parameters) \
+  EXPECT_NE(dlsym(fake, #name), nullptr) << "tests/fakes/hip has no " #name;
+  DLBRIDGE_HIP_FUNCTIONS(EXPECT_FUNCTION)
+#undef EXPECT_FUNCTION
 }
 
 HIP_TEST(HipFake, CallsBeforeInit) {
