@@ -106,6 +106,11 @@ def _parse(path, options, strict=True, text=None):
     options = ["-xc", "-ferror-limit=0", *options]
     unit = clang.Index.create().parse(str(path), options, unsaved, DETAILED)
     bad = [one for one in unit.diagnostics if one.severity >= clang.Diagnostic.Error]
+    missing = [one for one in bad if one.spelling.endswith("file not found")]
+    if missing:
+        # Its types would be read as int.
+        line, fault = missing[0].location.line, missing[0].spelling
+        raise ParseError(f"{path.name}: {line}: {fault}: tests/abi/vendor needs its types")
     if strict and bad:
         raise ParseError(f"{path.name}: {bad[0].location.line}: {bad[0].spelling}")
     return unit

@@ -187,6 +187,15 @@ def check_hooks():
             yield f".pre-commit-config.yaml: {found}, tests/lint/requirements.txt: {pinned}"
 
 
+def check_vendor_types():
+    """libclang knows the vendors' types in the public headers."""
+    for path in sorted(PUBLIC.glob("*.h")):
+        try:
+            api.read_header(path)
+        except api.ParseError as error:
+            yield str(error)
+
+
 def check_device_tests():
     """A .cmake file of tests/device names each test there, or has a pattern that matches it."""
     folder = ROOT / "tests/device"
@@ -211,6 +220,7 @@ CHECKS = (
     check_links,
     check_presets,
     check_hooks,
+    check_vendor_types,
     check_device_tests,
 )
 
