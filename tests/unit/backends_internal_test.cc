@@ -96,6 +96,14 @@ TEST(Backends, AreNamedByTheMessages) {
   EXPECT_EQ(dlbridge_pointer_info(&buffer, Device(kDLCPU), &pointer, &error),
             DLBRIDGE_ERROR_TOO_NEW);
   EXPECT_TRUE(error.Says(range.c_str())) << error.message;
+  DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+  entry.backend = 99;
+  entry.device = Device(kDLCUDA);
+  uint64_t id = 0;
+  EXPECT_EQ(dlbridge_context_register(&entry, &id, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  for (const Row& row : kRows) {
+    EXPECT_TRUE(error.Says(Labelled(row).c_str())) << error.message;
+  }
   const DLBridgeStream stream = {99, DLBRIDGE_STREAM_QUEUE, Device(kDLCUDA), 1, 0, 0};
   EXPECT_EQ(dlbridge_stream_synchronize(&stream, &error), DLBRIDGE_ERROR_TOO_NEW);
   for (const Row& row : kRows) {
@@ -103,9 +111,10 @@ TEST(Backends, AreNamedByTheMessages) {
   }
 }
 
-// The documents have the hand-offs of a driver, and the variable that names its file.
+// The documents have a driver's hand-offs, its fake, and the variable that names its file.
 TEST(Backends, AreDocumented) {
   const std::string streams = ReadSource("docs/streams.md");
+  const std::string fakes = ReadSource("tests/fakes/README.md");
   const std::string platforms = ReadSource("docs/platforms.md");
   const std::string security = ReadSource("SECURITY.md");
   const std::string readme = ReadSource("README.md");
@@ -113,11 +122,28 @@ TEST(Backends, AreDocumented) {
   for (const Row& row : kRows) {
     EXPECT_NE(streams.find("\n## " + std::string(row.name) + "\n"), std::string::npos)
         << "docs/streams.md has no section " << row.name;
+    EXPECT_NE(fakes.find("\n## " + std::string(row.name) + ": "), std::string::npos)
+        << "tests/fakes/README.md has no section " << row.name;
     if (dlbridge::kHasDrivers) {
       const std::string variable = dlbridge::FindBackend(row.id)->library.variable;
       EXPECT_NE(platforms.find("`" + variable + "`"), std::string::npos) << variable;
       EXPECT_NE(readme.find("`" + variable + "`"), std::string::npos) << variable;
       EXPECT_NE(security.find(variable.substr(variable.rfind('_'))), std::string::npos) << variable;
+    }
+  }
+}
+
+// These tests cannot use the list: the library does not export it.
+TEST(Backends, AreInTheOtherTests) {
+  const std::string absent = ReadSource("tests/unit/backend_test.cc");
+  const std::string without = ReadSource("tests/unit/without_devices_test.cc");
+  for (const Row& row : kRows) {
+    const std::string id = "DLBRIDGE_BACKEND_" + std::string(row.constant);
+    EXPECT_NE(absent.find(id), std::string::npos) << "backend_test.cc lacks " << id;
+    EXPECT_NE(without.find(id), std::string::npos) << "without_devices_test.cc lacks " << id;
+    if (dlbridge::kHasDrivers) {
+      const std::string variable = dlbridge::FindBackend(row.id)->library.variable;
+      EXPECT_NE(absent.find(variable), std::string::npos) << "backend_test.cc lacks " << variable;
     }
   }
 }
