@@ -64,6 +64,29 @@ static inline int dlbridge_py_must_write_(const DLBridgePyImportOptions* options
   return options->policy != NULL && (options->policy->options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0;
 }
 
+/* Borrows through the table, or else imports. */
+static inline int dlbridge_py_borrow_object_(DLBridgePy* py, PyObject* object,
+                                             const DLBridgePyImportOptions* options,
+                                             DLBridgePyBorrowed* out) {
+  DLBridgePyType type;
+  int status = 0;
+  if (dlbridge_py_type_(py, Py_TYPE(object), &type) < 0) {
+    return -1;
+  }
+  if (type.guard <= DLBRIDGE_PY_GUARD_TORCH && type.table != NULL &&
+      type.table->dltensor_from_py_object_no_sync != NULL && !dlbridge_py_must_write_(options)) {
+    status = dlbridge_py_lend_(py, &type, object, options, out);
+    if (status < 0 && type.guard == DLBRIDGE_PY_GUARD_TORCH) {
+      dlbridge_py_explain_torch_(object);
+    }
+  }
+  if (status == 0) {
+    status = dlbridge_py_by_type_(py, &type, object, options, &out->owner);
+  }
+  dlbridge_py_type_done_(&type);
+  return status < 0 ? -1 : 0;
+}
+
 /** Borrows the tensor of any object that supports DLPack for the duration of a call. If the exchange
  * table of its type can lend tensors, nothing is allocated. `object` must stay alive and unchanged until
  * dlbridge_py_give_back. A capsule is taken, as by dlbridge_py_import. `options->device` and the COPY
@@ -73,8 +96,6 @@ static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object,
                                      const DLBridgePyImportOptions* options,
                                      DLBridgePyBorrowed* out) {
   static const DLBridgePyImportOptions usual = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
-  DLBridgePyType type;
-  int status;
   if (options == NULL) {
     options = &usual;
   } else if (dlbridge_py_check_options_(options) < 0) {
@@ -85,25 +106,14 @@ static inline int dlbridge_py_borrow(DLBridgePy* py, PyObject* object,
                         "expected no device and no copy for a tensor that is borrowed");
     return -1;
   }
-  if (!PyCapsule_CheckExact(object)) {
-    if (dlbridge_py_type_(py, Py_TYPE(object), &type) < 0) {
-      return -1;
-    }
-    status = 0;
-    if (type.guard <= DLBRIDGE_PY_GUARD_TORCH && type.table != NULL &&
-        type.table->dltensor_from_py_object_no_sync != NULL && !dlbridge_py_must_write_(options)) {
-      status = dlbridge_py_lend_(py, &type, object, options, out);
-    }
-    if (status < 0 && type.guard == DLBRIDGE_PY_GUARD_TORCH) {
-      dlbridge_py_explain_torch_(object);
-    }
-    dlbridge_py_type_done_(&type);
-    if (status != 0) {
-      return status < 0 ? -1 : 0;
-    }
-  }
-  if (dlbridge_py_import(py, object, options, &out->owner) < 0) {
+  dlbridge_py_collect(py);
+  out->owner = NULL;
+  if ((PyCapsule_CheckExact(object) ? dlbridge_py_by_capsule_(object, options, &out->owner)
+                                    : dlbridge_py_borrow_object_(py, object, options, out)) < 0) {
     return -1;
+  }
+  if (out->owner == NULL) {
+    return 0; /* the table has lent it */
   }
   out->tensor = out->owner->dl_tensor;
   out->tensor_flags = out->owner->flags;

@@ -11,6 +11,28 @@
 extern "C" {
 #endif
 
+/* By the table or __dlpack__ of a type that was looked up. */
+static inline int dlbridge_py_by_type_(DLBridgePy* py, const DLBridgePyType* type, PyObject* object,
+                                       const DLBridgePyImportOptions* options,
+                                       DLManagedTensorVersioned** out) {
+  int status;
+  if (type->guard > DLBRIDGE_PY_GUARD_TORCH && dlbridge_py_guard_first_(object, type->guard) < 0) {
+    status = -1;
+  } else if (type->table != NULL &&
+             (options->device == NULL || type->guard == DLBRIDGE_PY_GUARD_KEEPS)) {
+    status = dlbridge_py_by_table_(py, type, object, options, out);
+  } else {
+    status = dlbridge_py_guard_(py, object, type->guard, -1) < 0 ? -1 : 0;
+  }
+  if (status == 0) {
+    status = dlbridge_py_by_method_(py, object, options, out);
+  }
+  if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_TORCH) {
+    dlbridge_py_explain_torch_(object);
+  }
+  return status < 0 ? -1 : 0;
+}
+
 static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object,
                                       const DLBridgePyImportOptions* options,
                                       DLManagedTensorVersioned** out) {
@@ -22,22 +44,9 @@ static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object,
   if (dlbridge_py_type_(py, Py_TYPE(object), &type) < 0) {
     return -1;
   }
-  if (type.guard > DLBRIDGE_PY_GUARD_TORCH && dlbridge_py_guard_first_(object, type.guard) < 0) {
-    status = -1;
-  } else if (type.table != NULL &&
-             (options->device == NULL || type.guard == DLBRIDGE_PY_GUARD_KEEPS)) {
-    status = dlbridge_py_by_table_(py, &type, object, options, out);
-  } else {
-    status = dlbridge_py_guard_(py, object, type.guard, -1) < 0 ? -1 : 0;
-  }
-  if (status == 0) {
-    status = dlbridge_py_by_method_(py, object, options, out);
-  }
-  if (status < 0 && type.guard == DLBRIDGE_PY_GUARD_TORCH) {
-    dlbridge_py_explain_torch_(object);
-  }
+  status = dlbridge_py_by_type_(py, &type, object, options, out);
   dlbridge_py_type_done_(&type);
-  return status < 0 ? -1 : 0;
+  return status;
 }
 
 /* Copies to `device` (NULL: the host) and releases the source, also on failure. */
