@@ -463,7 +463,8 @@ def tools_can_fail(session):
     """The checks of the repository, of the bindings and of the consumers report what they must."""
     python = need_libclang(session)
     stages.quietly(session, "check_repo_test", python, "-B", "tests/lint/check_repo_test.py")
-    stages.count(session, passed=1)
+    stages.quietly(session, "stages_test", sys.executable, "-B", "tests/lint/stages_test.py")
+    stages.count(session, passed=2)
     stages.checks(session, sys.executable, "-B", "bench/budget.py", "selftest")
     need_go(session)
     variables = install_both_kinds(session)
