@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "copy/plane_copy.h"
+#include "copy/vector_level.h"
 #include "support/checked.h"
 
 namespace dlbridge {
@@ -71,6 +72,8 @@ void CopyRun(const unsigned char* from, Wide at, Wide count, BitWriter* writer) 
     writer->Put(ReadBits(from, at, piece), piece);
   }
 }
+
+#if DLBRIDGE_SHUFFLES
 
 // ------------------------------------------------------------------------------- parts of a byte
 
@@ -294,15 +297,19 @@ bool CopySmall(const StridedCopy& copy, const Walk& walk) {
   return true;
 }
 
+#endif  // DLBRIDGE_SHUFFLES
+
 }  // namespace
 
 void CopyBits(const StridedCopy& copy, const Walk& walk) {
   const auto* from = static_cast<const unsigned char*>(copy.from);
   const bool pads = copy.to_item_bits != copy.element_bits;
   const bool runs = !pads && copy.from_item_bits == copy.element_bits && RunOf(walk) > 1;
+#if DLBRIDGE_SHUFFLES
   if (CopyTransposed(copy, walk) || (!runs && CopySmall(copy, walk))) {
     return;
   }
+#endif
   const Wide length = static_cast<Wide>(runs ? RunOf(walk) : 1) * copy.element_bits;
   BitWriter writer(static_cast<unsigned char*>(copy.to));
   Steps steps(walk, runs ? walk.axes - 1 : walk.axes);

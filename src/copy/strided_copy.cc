@@ -7,6 +7,7 @@
 #include "copy/group_copy.h"
 #include "copy/plane_copy.h"
 #include "copy/stream_copy.h"
+#include "copy/vector_level.h"
 #include "copy/walk.h"
 
 namespace dlbridge {
@@ -31,7 +32,7 @@ void CopyPlanes(Axes* axes, const char* from, char* to) {
 void CopyAxes(Axes* axes, const char* from, char* to) {
   if (axes->count() == 0) {
     CopyContiguous(from, to, axes->item());
-  } else if (!CopyGroups(axes, from, to)) {
+  } else if (!(DLBRIDGE_SHUFFLES != 0 && CopyGroups(axes, from, to))) {
     CopyPlanes(axes, from, to);
   }
 }
