@@ -185,20 +185,13 @@ class BitPlane {
 // The plane's bits are moved by 64-bit words whose lowest byte comes first in memory.
 constexpr bool kLittleEndian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
-// A library without drivers is optimised for its size: it copies bit by bit.
-#ifdef DLBRIDGE_WITHOUT_DEVICES
-constexpr bool kTransposes = false;
-#else
-constexpr bool kTransposes = kLittleEndian;
-#endif
-
 // The axis of the source whose elements are adjacent, if transposing its plane is faster than
 // copying bit by bit; -1 if not.
 int TransposedAxis(const StridedCopy& copy, const Walk& walk) {
   const auto bits = static_cast<int64_t>(copy.element_bits);
   const bool packed = copy.from_item_bits == bits && copy.to_item_bits == bits;
   const bool fits_bytes = bits == 1 || bits == 2 || bits == 4;
-  if (!kTransposes || !packed || !fits_bytes || walk.axes < 2 || walk.last_extent() % 8 != 0 ||
+  if (!kLittleEndian || !packed || !fits_bytes || walk.axes < 2 || walk.last_extent() % 8 != 0 ||
       walk.last_stride() == 1) {
     return -1;
   }

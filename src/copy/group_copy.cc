@@ -2,6 +2,7 @@
 #include "copy/group_copy.h"
 
 #include "copy/byte_shuffle.h"
+#include "copy/plane_copy.h"
 
 namespace dlbridge {
 namespace {
@@ -55,6 +56,13 @@ bool IsTransposition(const Axes& axes, int64_t width) {
   return false;
 }
 
+// True if the kernels of plane_copy.cc stream the rows: reversed or every second element, of rows
+// that no cache holds.
+bool IsStreamed(const PlaneAxis& column, const Group& group, int64_t item) {
+  return group.bytes == item && (column.from == -item || column.from == 2 * item) &&
+         column.extent * item >= kHuge;
+}
+
 struct Rows {
   const Shuffle* shuffle;
   PlaneAxis row;     // rows of groups
@@ -98,7 +106,8 @@ bool CopyGroups(Axes* axes, const char* from, char* to) {
   MakeGrouping(*axes, width, &grouping);
   const PlaneAxis column = (*axes)[grouping.axes - 1];
   Shuffle shuffle;
-  if (!PlanShuffle(grouping.group, {column.extent, column.from}, axes->item(), &shuffle)) {
+  if (IsStreamed(column, grouping.group, axes->item()) ||
+      !PlanShuffle(grouping.group, {column.extent, column.from}, axes->item(), &shuffle)) {
     return false;
   }
   const char* source_end = from + axes->reach();

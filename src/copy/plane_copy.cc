@@ -12,8 +12,6 @@ namespace {
 
 // From this size in bytes the data is in no cache of the core, and lines are prefetched.
 constexpr int64_t kFar = 4 << 20;
-// From this size in bytes the target will be in no cache when it is read.
-constexpr int64_t kHuge = 32 << 20;
 
 // The side of a block: the lines that a block touches stay in the first-level cache.
 constexpr int64_t kBlockSide = 32;

@@ -9,6 +9,8 @@
 namespace dlbridge {
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
+// From this size in bytes the target will be in no cache when it is read.
+constexpr int64_t kHuge = 32 << 20;
 
 // One axis: its extent, and its strides in source and target in bytes.
 struct PlaneAxis {
