@@ -1216,9 +1216,11 @@ enum {
 typedef struct DLBridgeStream {
   DLBridgeBackend backend; /**< Whose queue. */
   int32_t kind;            /**< DLBRIDGE_STREAM_* */
-  DLDevice device;         /**< Device that it runs on; needed for CUDA's special streams and HIP. */
+  DLDevice device;         /**< Device that it runs on; needed for CUDA's special streams and HIP. A
+                                label that the driver contradicts is rejected. */
   uint64_t handle;         /**< The queue. */
-  uint64_t context;        /**< Level Zero: the ze_context_handle_t of the queue. Else 0. */
+  uint64_t context;        /**< Level Zero: the ze_context_handle_t of the queue. OpenCL: 0, or the
+                                cl_context of the queue. Else 0. */
   uint64_t reserved;       /**< 0 */
 } DLBridgeStream;
 
@@ -1406,7 +1408,9 @@ typedef struct DLBridgeCopySpec {
   void (*release)(void* context, const DLBridgeBuffer* target, const struct DLBridgeStream* stream);
   void* release_context;              /**< Passed to `release`. */
   const DLBridgeAllocator* allocator; /**< Memory of `device`; NULL: the system's, on the host. */
-  uint64_t tensor_flags;              /**< DLPack flags of the copy; IS_COPIED is added. */
+  uint64_t tensor_flags;              /**< DLPack flags of the copy; IS_COPIED is added, and READ_ONLY
+                                           where the target is an OpenCL buffer that kernels may only
+                                           read. */
   DLPackVersion version;              /**< Newest DLPack that the consumer reads; {0, 0}: the default. */
   const DLBridgePolicy* policy;       /**< Validate the source by it; NULL: the default policy. */
 } DLBridgeCopySpec;

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** \file
+ * Recognises the consumer that calls __dlpack__. Part of dlbridge/cpython_api.h.
+ *
+ * A consumer in C passes the names of its keywords in one tuple, which it makes once and keeps. A method
+ * with METH_FASTCALL | METH_KEYWORDS gets that object itself. Code in Python cannot pass it on: a call
+ * with keywords has a tuple of its own, and **keywords makes a new one. A request with the tuple of
+ * NumPy therefore comes from NumPy, and its result goes to NumPy, whatever calls are below. The tuple of
+ * a known consumer is found by two calls of its from_dlpack with an object that only records it. */
+#ifndef DLBRIDGE_CPYTHON_CONSUMERS_H_
+#define DLBRIDGE_CPYTHON_CONSUMERS_H_
+
+#include "dlbridge/cpython/errors.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What is known of a consumer. \since 0.4.0 */
+enum {
+  DLBRIDGE_PY_CONSUMER_UNKNOWN = 0,     /**< It may write to read-only memory. */
+  DLBRIDGE_PY_CONSUMER_KEEPS = 1,       /**< It keeps READ_ONLY. */
+  DLBRIDGE_PY_CONSUMER_NEVER_WRITES = 2 /**< Its arrays are immutable. */
+};
+
+/* The interpreter's list of consumers, shared by all extensions: (names of keywords, title, what is
+ * known). The names are None if no tuple identifies the consumer. Entries are never removed, so borrowed
+ * references to them stay valid. Returns a borrowed reference. */
+static inline PyObject* dlbridge_py_consumers_(void) {
+  static const char key[] = "dlbridge.consumers";
+  PyObject *fresh, *found;
+  PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  if (places == NULL) {
+    PyErr_SetString(PyExc_RuntimeError, "this interpreter has no dictionary for extensions");
+    return NULL;
+  }
+  found = PyDict_GetItemString(places, key);
+  if (found != NULL) {
+    return found;
+  }
+  fresh = PyList_New(0);
+  found = fresh != NULL ? PyObject_CallMethod(places, "setdefault", "sO", key, fresh) : NULL;
+  Py_XDECREF(fresh);
+  Py_XDECREF(found); /* the dictionary holds it */
+  return found;
+}
+
+static inline int dlbridge_py_add_consumer_(PyObject* consumers, PyObject* names, const char* title,
+                                            int known) {
+  PyObject* entry = Py_BuildValue("(Osi)", names, title, known);
+  int status = entry != NULL ? PyList_Append(consumers, entry) : -1;
+  Py_XDECREF(entry);
+  return status;
+}
+
+/** Registers a consumer in C that keeps READ_ONLY: the memory of a read-only tensor may go to it without
+ * a copy. `names` is the tuple of keyword names that its import, and nothing else, passes to
+ * __dlpack__ with PyObject_VectorcallMethod; no Python code may get hold of it. dlbridge_py_init does
+ * this for dlbridge_py_import. \since 0.4.0 */
+static inline int dlbridge_py_register_consumer(PyObject* names, const char* title) {
+  PyObject* consumers = dlbridge_py_consumers_();
+  return consumers != NULL
+             ? dlbridge_py_add_consumer_(consumers, names, title, DLBRIDGE_PY_CONSUMER_KEEPS)
+             : -1;
+}
+
+static inline PyObject* dlbridge_py_names_of_(PyObject* consumers, Py_ssize_t place) {
+  return PyTuple_GetItem(PyList_GetItem(consumers, place), 0);
+}
+
+/* The entry with this very tuple, borrowed; NULL without an exception if there is none. */
+static inline PyObject* dlbridge_py_find_consumer_(PyObject* consumers, PyObject* names) {
+  Py_ssize_t i;
+  for (i = PyList_Size(consumers) - 1; i >= 0; --i) {
+    if (dlbridge_py_names_of_(consumers, i) == names) {
+      return PyList_GetItem(consumers, i);
+    }
+  }
+  return NULL;
+}
+
+/* A new reference to the tuple that dlbridge itself passes for these keywords: equal tuples of all
+ * extensions are one object, which is registered. Takes the reference `names`. */
+static inline PyObject* dlbridge_py_own_names_(PyObject* names) {
+  static const char title[] = "dlbridge";
+  PyObject* consumers = names != NULL ? dlbridge_py_consumers_() : NULL;
+  Py_ssize_t i;
+  for (i = 0; consumers != NULL && i < PyList_Size(consumers); ++i) {
+    PyObject* entry = PyList_GetItem(consumers, i);
+    PyObject* known = PyTuple_GetItem(entry, 0);
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(entry, 1), title) == 0 &&
+        PyObject_RichCompareBool(known, names, Py_EQ) == 1) {
+      Py_INCREF(known);
+      Py_DECREF(names);
+      return known;
+    }
+  }
+  if (consumers == NULL || dlbridge_py_register_consumer(names, title) < 0) {
+    Py_CLEAR(names);
+  }
+  return names;
+}
+
+/* --- Probes ----------------------------------------------------------------------------------- */
+
+/* Known consumers whose tuple is always the same object. `keyword` is one of their requests. */
+typedef struct DLBridgePyProbe_ {
+  const char* module;
+  const char* owner; /* the object with from_dlpack below the module, or NULL */
+  const char* title;
+  const char* keyword;
+  int known;
+} DLBridgePyProbe_;
+
+static inline const DLBridgePyProbe_* dlbridge_py_probes_(Py_ssize_t* count) {
+  static const DLBridgePyProbe_ probes[] = {
+      {"numpy", NULL, "NumPy", "max_version", DLBRIDGE_PY_CONSUMER_KEEPS},
+      {"pyarrow", "Tensor", "PyArrow", "max_version", DLBRIDGE_PY_CONSUMER_KEEPS},
+#ifndef Py_GIL_DISABLED
+      /* JAX calls from Python code, whose tuple is a constant of its module. Free-threaded builds share
+       * equal constants between modules. */
+      {"jax", "dlpack", "JAX", "stream", DLBRIDGE_PY_CONSUMER_NEVER_WRITES},
+#endif
+  };
+  *count = (Py_ssize_t)(sizeof probes / sizeof *probes);
+  return probes;
+}
+
+/* __dlpack__ of the probe: `self` is a list that receives the names of the keywords. */
+static inline PyObject* dlbridge_py_record_names_(PyObject* self, PyObject* const* arguments,
+                                                  Py_ssize_t count, PyObject* names) {
+  (void)arguments;
+  (void)count;
+  if (PyList_Append(self, names != NULL ? names : Py_None) == 0) {
+    PyErr_SetString(PyExc_BufferError, "expected a tensor, found a probe of dlbridge without one");
+  }
+  return NULL;
+}
+
+static inline PyObject* dlbridge_py_probe_device_(PyObject* self, PyObject* unused) {
+  (void)self;
+  (void)unused;
+  return Py_BuildValue("(ii)", (int)kDLCPU, 0);
+}
+
+/* An object with the two methods of the protocol; a new reference. */
+static inline PyObject* dlbridge_py_probe_object_(PyObject* seen) {
+  static PyMethodDef ask = {"__dlpack__", (PyCFunction)(void (*)(void))dlbridge_py_record_names_,
+                            METH_FASTCALL | METH_KEYWORDS, NULL};
+  static PyMethodDef device = {"__dlpack_device__", dlbridge_py_probe_device_, METH_NOARGS, NULL};
+  PyObject* types = PyImport_ImportModule("types");
+  PyObject* probe =
+      types != NULL ? PyObject_CallMethod(types, "SimpleNamespace", NULL) : NULL;
+  Py_XDECREF(types);
+  if (probe != NULL && (dlbridge_py_set_(probe, ask.ml_name, PyCFunction_NewEx(&ask, seen, NULL)) < 0 ||
+                        dlbridge_py_set_(probe, device.ml_name,
+                                         PyCFunction_NewEx(&device, seen, NULL)) < 0)) {
+    Py_CLEAR(probe);
+  }
+  return probe;
+}
+
+/* The consumer's from_dlpack; NULL if its module is not imported, or not yet completely. */
+static inline PyObject* dlbridge_py_importer_(const DLBridgePyProbe_* probe) {
+  PyObject *importer, *owner = PyDict_GetItemString(PyImport_GetModuleDict(), probe->module);
+  if (owner == NULL) {
+    return NULL;
+  }
+  owner = probe->owner != NULL ? PyObject_GetAttrString(owner, probe->owner) : Py_NewRef(owner);
+  importer = owner != NULL ? PyObject_GetAttrString(owner, "from_dlpack") : NULL;
+  Py_XDECREF(owner);
+  return importer;
+}
+
+/* Records the tuple of one consumer, or that it has none that stays the same. Leaves no exception: a
+ * consumer that cannot be recognised is an unknown one. */
+static inline void dlbridge_py_probe_(PyObject* consumers, const DLBridgePyProbe_* probe) {
+  PyObject* importer = dlbridge_py_importer_(probe);
+  PyObject* seen = importer != NULL ? PyList_New(0) : NULL;
+  PyObject* object = seen != NULL ? dlbridge_py_probe_object_(seen) : NULL;
+  int i;
+  for (i = 0; object != NULL && i < 2; ++i) {
+    Py_XDECREF(PyObject_CallFunctionObjArgs(importer, object, (PyObject*)NULL));
+    PyErr_Clear();
+  }
+  if (object != NULL) {
+    const int same = PyList_Size(seen) == 2 && PyList_GetItem(seen, 0) == PyList_GetItem(seen, 1);
+    dlbridge_py_add_consumer_(consumers, same ? PyList_GetItem(seen, 0) : Py_None, probe->title,
+                              probe->known);
+  }
+  Py_XDECREF(object);
+  Py_XDECREF(seen);
+  Py_XDECREF(importer);
+  PyErr_Clear();
+}
+
+/* Returns 1 if a consumer with this title was probed. */
+static inline int dlbridge_py_was_probed_(PyObject* consumers, const char* title) {
+  Py_ssize_t i;
+  for (i = 0; i < PyList_Size(consumers); ++i) {
+    PyObject* known = PyTuple_GetItem(PyList_GetItem(consumers, i), 1);
+    if (PyUnicode_CompareWithASCIIString(known, title) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static inline int dlbridge_py_has_name_(PyObject* names, const char* name) {
+  Py_ssize_t i;
+  for (i = 0; i < PyTuple_Size(names); ++i) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), name) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* Probes the consumers that may have passed `names` and were not probed yet. */
+static inline void dlbridge_py_probe_all_(PyObject* consumers, PyObject* names) {
+  Py_ssize_t i, count;
+  const DLBridgePyProbe_* probes = dlbridge_py_probes_(&count);
+  for (i = 0; i < count; ++i) {
+    if (dlbridge_py_has_name_(names, probes[i].keyword) &&
+        !dlbridge_py_was_probed_(consumers, probes[i].title)) {
+      dlbridge_py_probe_(consumers, &probes[i]);
+    }
+  }
+}
+
+/** What is known of the consumer that called __dlpack__, a method with METH_FASTCALL | METH_KEYWORDS:
+ * DLBRIDGE_PY_CONSUMER_*. `names` is the tuple of keyword names that the method received, or NULL.
+ * `title` (may be NULL) receives the name of a known consumer, a borrowed reference. Leaves no
+ * exception. \since 0.4.0 */
+static inline int dlbridge_py_consumer(PyObject* names, PyObject** title) {
+  PyObject *consumers, *entry;
+  if (names == NULL) {
+    return DLBRIDGE_PY_CONSUMER_UNKNOWN;
+  }
+  consumers = dlbridge_py_consumers_();
+  if (consumers == NULL) {
+    PyErr_Clear();
+    return DLBRIDGE_PY_CONSUMER_UNKNOWN;
+  }
+  entry = dlbridge_py_find_consumer_(consumers, names);
+  if (entry == NULL) {
+    dlbridge_py_probe_all_(consumers, names);
+    entry = dlbridge_py_find_consumer_(consumers, names);
+  }
+  if (entry != NULL && title != NULL) {
+    *title = PyTuple_GetItem(entry, 1);
+  }
+  return entry != NULL ? (int)PyLong_AsLong(PyTuple_GetItem(entry, 2)) : DLBRIDGE_PY_CONSUMER_UNKNOWN;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DLBRIDGE_CPYTHON_CONSUMERS_H_ */

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** \file
+ * Tensors that must not be exported, because their memory does not hold their values or their framework
+ * would miss changes. Part of dlbridge/cpython_api.h. Every import raises the same BufferError for them.
+ * Most types have no guard; torch.Tensor is asked what its dtype allows, and the rest of its reasons are
+ * searched only after its export has failed. */
+#ifndef DLBRIDGE_CPYTHON_GUARDS_H_
+#define DLBRIDGE_CPYTHON_GUARDS_H_
+
+#include "dlbridge/cpython/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Why a tensor is rejected. */
+enum {
+  DLBRIDGE_PY_REASON_NONE_ = 0,
+  DLBRIDGE_PY_REASON_GRADIENT_,
+  DLBRIDGE_PY_REASON_CONJUGATED_,
+  DLBRIDGE_PY_REASON_NEGATED_,
+  DLBRIDGE_PY_REASON_FAKE_,
+  DLBRIDGE_PY_REASON_MASKED_,
+  DLBRIDGE_PY_REASON_TRACER_,
+  DLBRIDGE_PY_REASON_TRANSFORMED_,
+  DLBRIDGE_PY_REASON_NESTED_,
+  DLBRIDGE_PY_REASON_LAYOUT_,
+  DLBRIDGE_PY_REASON_META_,
+  DLBRIDGE_PY_REASON_QUANTIZED_,
+  DLBRIDGE_PY_REASON_NO_MEMORY_,
+  DLBRIDGE_PY_REASON_UNINITIALIZED_
+};
+
+/* The message: what was expected, what was found, the remedy. */
+static inline const char* dlbridge_py_reason_text_(int reason) {
+  static const char* const texts[] = {
+      "",
+      "expected a tensor that takes no part in differentiation, found one that requires a gradient, "
+      "which would miss changes made elsewhere: detach it, or use dlbridge.adapt(x, grad='detach')",
+      "expected a tensor whose memory holds its values, found a torch view that is conjugated on "
+      "reading: call its resolve_conj() first, or use dlbridge.adapt(x, lazy='resolve')",
+      "expected a tensor whose memory holds its values, found a torch view that is negated on "
+      "reading: call its resolve_neg() first, or use dlbridge.adapt(x, lazy='resolve')",
+      "expected a tensor with data, found a torch fake tensor, which has none: export a real tensor",
+      "expected an array without a mask, found a masked one, whose mask would be lost: export its "
+      "filled(value) or its data, and its mask",
+      "expected an array with values, found a JAX tracer, which has none: export outside of jit, grad"
+      " and vmap, or in jax.pure_callback",
+      "expected a tensor outside of torch's function transforms, found one that vmap, grad or jvp "
+      "wraps: export before or after the transform",
+      "expected a tensor with one shape, found a nested torch tensor: export its unbind() one by one,"
+      " or its to_padded_tensor(value)",
+      "expected a tensor of the layout torch.strided, found a sparse or other one: export its "
+      "to_dense(), or its indices() and values()",
+      "expected a tensor with data, found one on torch's device meta, which has none: make it on a "
+      "real device, as by torch.empty_like(x, device='cpu')",
+      "expected a tensor of numbers, found a quantized torch tensor, whose scale would be lost: "
+      "export its dequantize() or its int_repr()",
+      "expected a tensor with memory, found a torch tensor that computes its values and has none: "
+      "export its clone(), or the tensors that it wraps",
+      "expected a tensor with data, found an uninitialized torch parameter: materialize it first",
+  };
+  return texts[reason];
+}
+
+/* Raises the BufferError for a reason; returns -1. */
+static inline int dlbridge_py_reject_reason_(int reason) {
+  const int no_data = reason == DLBRIDGE_PY_REASON_FAKE_ || reason == DLBRIDGE_PY_REASON_META_ ||
+                      reason == DLBRIDGE_PY_REASON_NO_MEMORY_;
+  return dlbridge_py_reject_(PyExc_BufferError,
+                             no_data ? DLBRIDGE_ERROR_INVALID_TENSOR : DLBRIDGE_ERROR_UNREPRESENTABLE,
+                             no_data ? DLBRIDGE_RULE_DATA_NULL : DLBRIDGE_RULE_NONE, "%s",
+                             dlbridge_py_reason_text_(reason));
+}
+
+/* Calls a method without arguments through its descriptor; returns a new reference. For an object that
+ * only pretends to be a torch.Tensor, CPython raises TypeError. */
+static inline PyObject* dlbridge_py_ask_method_(PyObject* descriptor, PyObject* object) {
+#ifndef Py_LIMITED_API
+  if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) {
+    PyMethodDef* method = ((PyMethodDescrObject*)descriptor)->d_method;
+    if (method->ml_flags == METH_NOARGS && PyObject_TypeCheck(object, PyDescr_TYPE(descriptor))) {
+      return method->ml_meth(object, NULL);
+    }
+  }
+#endif
+  return PyObject_CallFunctionObjArgs(descriptor, object, NULL);
+}
+
+/* Reads an attribute through its descriptor; returns a new reference. */
+static inline PyObject* dlbridge_py_ask_attribute_(PyObject* descriptor, PyObject* object) {
+#ifndef Py_LIMITED_API
+  if (Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)) {
+    PyGetSetDef* getset = ((PyGetSetDescrObject*)descriptor)->d_getset;
+    if (getset->get != NULL && PyObject_TypeCheck(object, PyDescr_TYPE(descriptor))) {
+      return getset->get(object, getset->closure);
+    }
+  }
+#endif
+  return PyObject_CallMethod(descriptor, "__get__", "O", object);
+}
+
+/* Returns the truth value 0 or 1, or -1; takes the reference. */
+static inline int dlbridge_py_truth_(PyObject* value) {
+  int truth = value == Py_True ? 1 : value == Py_False ? 0 : value != NULL ? PyObject_IsTrue(value) : -1;
+  Py_XDECREF(value);
+  return truth;
+}
+
+/* Returns a new reference to torch.Tensor, a base of `type`. */
+static inline PyObject* dlbridge_py_torch_class_(PyTypeObject* type) {
+  Py_ssize_t i, count;
+  PyObject* found = (PyObject*)type;
+  PyObject* bases = PyObject_GetAttrString((PyObject*)type, "__mro__");
+  if (bases == NULL) {
+    return NULL;
+  }
+  count = PyTuple_Check(bases) ? PyTuple_Size(bases) : 0;
+  for (i = 0; i < count; ++i) {
+    PyObject* base = PyTuple_GetItem(bases, i);
+    if (dlbridge_py_is_(base, "torch", "Tensor")) {
+      found = base;
+      break;
+    }
+  }
+  Py_INCREF(found);
+  Py_DECREF(bases);
+  return found;
+}
+
+#ifdef Py_GIL_DISABLED
+/* Two threads may find the descriptors at the same time. Those of the first one are kept. */
+static inline void dlbridge_py_keep_descriptors_(DLBridgePy* py, PyObject* requires_grad,
+                                                 PyObject* is_conj, PyObject* is_neg) {
+  int first;
+  PyMutex_Lock(&py->mutex);
+  first = py->requires_grad == NULL;
+  if (first) {
+    py->is_conj = is_conj;
+    py->is_neg = is_neg;
+    py->requires_grad = requires_grad;
+  }
+  PyMutex_Unlock(&py->mutex);
+  if (!first) {
+    Py_DECREF(requires_grad);
+    Py_DECREF(is_conj);
+    Py_DECREF(is_neg);
+  }
+}
+static inline int dlbridge_py_knows_torch_(DLBridgePy* py) {
+  int known;
+  PyMutex_Lock(&py->mutex);
+  known = py->requires_grad != NULL;
+  PyMutex_Unlock(&py->mutex);
+  return known;
+}
+#else
+static inline void dlbridge_py_keep_descriptors_(DLBridgePy* py, PyObject* requires_grad,
+                                                 PyObject* is_conj, PyObject* is_neg) {
+  py->is_conj = is_conj;
+  py->is_neg = is_neg;
+  py->requires_grad = requires_grad;
+}
+static inline int dlbridge_py_knows_torch_(DLBridgePy* py) { return py->requires_grad != NULL; }
+#endif
+
+/* Finds the descriptors of torch.Tensor, starting from the type of a tensor. A subclass may override
+ * them, and its versions apply neither to other tensors nor to the table's exports. */
+static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
+  PyObject *torch, *requires_grad, *is_conj, *is_neg;
+  torch = dlbridge_py_torch_class_(type);
+  if (torch == NULL) {
+    return -1;
+  }
+  requires_grad = PyObject_GetAttrString(torch, "requires_grad");
+  is_conj = requires_grad != NULL ? PyObject_GetAttrString(torch, "is_conj") : NULL;
+  is_neg = is_conj != NULL ? PyObject_GetAttrString(torch, "is_neg") : NULL;
+  Py_DECREF(torch);
+  if (requires_grad == NULL || is_conj == NULL || is_neg == NULL) {
+    Py_XDECREF(requires_grad);
+    Py_XDECREF(is_conj);
+    Py_XDECREF(is_neg);
+    return -1;
+  }
+  dlbridge_py_keep_descriptors_(py, requires_grad, is_conj, is_neg);
+  return 0;
+}
+
+/* Calls one of torch's methods and returns its truth value; 0 without a call if `code` rules it out. */
+static inline int dlbridge_py_torch_says_(PyObject* method, PyObject* object, int possible) {
+  return possible ? dlbridge_py_truth_(dlbridge_py_ask_method_(method, object)) : 0;
+}
+
+/* Returns 1 if an attribute is this very object. */
+static inline int dlbridge_py_has_value_(PyObject* object, const char* attribute, PyObject* expected) {
+  PyObject* value = PyObject_GetAttrString(object, attribute);
+  const int found = value == expected;
+  Py_XDECREF(value);
+  PyErr_Clear();
+  return found;
+}
+
+/* Returns 1 if the text of an attribute is another one than `text`. */
+static inline int dlbridge_py_differs_(PyObject* object, const char* attribute, const char* text) {
+  PyObject* value = PyObject_GetAttrString(object, attribute);
+  PyObject* words = value != NULL ? PyObject_Str(value) : NULL;
+  const int differs = words != NULL && PyUnicode_CompareWithASCIIString(words, text) != 0;
+  Py_XDECREF(words);
+  Py_XDECREF(value);
+  PyErr_Clear();
+  return differs;
+}
+
+/* Returns 1 if a function of torch._C says so; the path is below torch._C. */
+static inline int dlbridge_py_torch_finds_(PyObject* object, const char* owner, const char* name) {
+  PyObject* place = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._C");
+  PyObject* below = place != NULL ? PyObject_GetAttrString(place, owner) : NULL;
+  PyObject* found = below != NULL ? PyObject_CallMethod(below, name, "O", object) : NULL;
+  const int says = found == Py_True;
+  Py_XDECREF(found);
+  Py_XDECREF(below);
+  PyErr_Clear();
+  return says;
+}
+
+/* Why torch does not export this tensor; the order is that in which a reason implies the next ones. */
+static inline int dlbridge_py_torch_reason_(PyObject* object) {
+  PyObject* device;
+  int is_meta;
+  if (dlbridge_py_torch_finds_(object, "_functorch", "is_functorch_wrapped_tensor")) {
+    return DLBRIDGE_PY_REASON_TRANSFORMED_;
+  }
+  if (dlbridge_py_has_value_(object, "is_nested", Py_True)) {
+    return DLBRIDGE_PY_REASON_NESTED_;
+  }
+  if (dlbridge_py_differs_(object, "layout", "torch.strided")) {
+    return DLBRIDGE_PY_REASON_LAYOUT_;
+  }
+  if (dlbridge_py_has_value_(object, "is_quantized", Py_True)) {
+    return DLBRIDGE_PY_REASON_QUANTIZED_;
+  }
+  if (dlbridge_py_reads_((PyObject*)Py_TYPE(object), "__name__", "UninitializedParameter") ||
+      dlbridge_py_reads_((PyObject*)Py_TYPE(object), "__name__", "UninitializedBuffer")) {
+    return DLBRIDGE_PY_REASON_UNINITIALIZED_;
+  }
+  device = PyObject_GetAttrString(object, "device");
+  is_meta = device != NULL && dlbridge_py_reads_(device, "type", "meta");
+  Py_XDECREF(device);
+  PyErr_Clear();
+  return is_meta ? DLBRIDGE_PY_REASON_META_ : DLBRIDGE_PY_REASON_NONE_;
+}
+
+/* The first line of the current exception's message, which is cleared; a new reference, or NULL. */
+static inline PyObject* dlbridge_py_first_line_(PyObject* exception) {
+  PyObject* text = PyObject_Str(exception);
+  PyObject* lines = text != NULL ? PyUnicode_Splitlines(text, 0) : NULL;
+  PyObject* first = lines != NULL && PyList_Size(lines) > 0 ? Py_NewRef(PyList_GetItem(lines, 0)) : NULL;
+  Py_XDECREF(lines);
+  Py_XDECREF(text);
+  PyErr_Clear();
+  return first;
+}
+
+/* Replaces the exception of a failed export of a torch tensor by the reason, if there is one. Texts of
+ * C++ with a stack of calls become their first line. Returns -1. */
+static inline int dlbridge_py_explain_torch_(PyObject* object) {
+  PyObject *exception, *line;
+  int reason, no_data;
+  if (!PyErr_ExceptionMatches(PyExc_RuntimeError) && !PyErr_ExceptionMatches(PyExc_BufferError) &&
+      !PyErr_ExceptionMatches(PyExc_ValueError)) {
+    return -1;
+  }
+  exception = dlbridge_py_pending_();
+  PyErr_Clear();
+  no_data = dlbridge_py_reads_(exception, "rule", "DATA_NULL");
+  reason = dlbridge_py_torch_reason_(object);
+  if (reason == DLBRIDGE_PY_REASON_NONE_ && no_data) {
+    reason = DLBRIDGE_PY_REASON_NO_MEMORY_;
+  }
+  line = dlbridge_py_first_line_(exception);
+  if (reason != DLBRIDGE_PY_REASON_NONE_) {
+    dlbridge_py_reject_reason_(reason);
+  } else if (line != NULL && PyObject_IsInstance(exception, PyExc_RuntimeError) == 1) {
+    dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_UNREPRESENTABLE, DLBRIDGE_RULE_NONE,
+                        "expected a tensor that torch exports, found one that it rejects: %U", line);
+  } else {
+    PyErr_SetObject((PyObject*)Py_TYPE(exception), exception);
+  }
+  Py_XDECREF(line);
+  Py_DECREF(exception);
+  return -1;
+}
+
+/* Returns 1 if the table exports the values of this torch tensor; -1 with the reason otherwise. `code`
+ * is the tensor's dtype code, or -1 if it is not known yet: integers and booleans have no gradient and
+ * are never conjugated or negated, and only complex numbers are conjugated. */
+static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int code) {
+  int requires_grad, conjugated, negated, reason;
+  if (code == kDLInt || code == kDLUInt || code == kDLBool) {
+    return 1;
+  }
+  if (!dlbridge_py_knows_torch_(py) && dlbridge_py_meet_torch_(py, Py_TYPE(object)) < 0) {
+    return -1;
+  }
+  requires_grad = dlbridge_py_truth_(dlbridge_py_ask_attribute_(py->requires_grad, object));
+  if (requires_grad < 0) {
+    return -1;
+  }
+  conjugated = dlbridge_py_torch_says_(py->is_conj, object, code == kDLComplex || code == -1);
+  if (conjugated < 0) {
+    return -1;
+  }
+  negated = dlbridge_py_torch_says_(py->is_neg, object, 1);
+  if (negated < 0) {
+    return -1;
+  }
+  if (!requires_grad && !conjugated && !negated) {
+    return 1;
+  }
+  reason = dlbridge_py_torch_reason_(object);
+  if (reason == DLBRIDGE_PY_REASON_NONE_) {
+    reason = requires_grad ? DLBRIDGE_PY_REASON_GRADIENT_
+             : negated     ? DLBRIDGE_PY_REASON_NEGATED_
+                           : DLBRIDGE_PY_REASON_CONJUGATED_;
+  }
+  return dlbridge_py_reject_reason_(reason);
+}
+
+/* As dlbridge_py_guard_torch_, for any guard. */
+static inline int dlbridge_py_guard_(DLBridgePy* py, PyObject* object, int guard, int code) {
+  return guard == DLBRIDGE_PY_GUARD_TORCH ? dlbridge_py_guard_torch_(py, object, code) : 1;
+}
+
+/* Guards that need no tensor: returns 0, or -1 with the reason. */
+static inline int dlbridge_py_guard_first_(PyObject* object, int guard) {
+  switch (guard) {
+    case DLBRIDGE_PY_GUARD_FAKE:
+      return dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_FAKE_);
+    case DLBRIDGE_PY_GUARD_MASKED:
+      return dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_MASKED_);
+    case DLBRIDGE_PY_GUARD_TRACER:
+      return dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_TRACER_);
+    case DLBRIDGE_PY_GUARD_PADDLE:
+      return dlbridge_py_has_value_(object, "stop_gradient", Py_False)
+                 ? dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_GRADIENT_)
+                 : 0;
+    default:
+      return 0;
+  }
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DLBRIDGE_CPYTHON_GUARDS_H_ */
