@@ -104,33 +104,21 @@ static inline int dlbridge_py_has_fixed_methods_(PyTypeObject* type) {
          Py_IS_TYPE((PyObject*)type, &PyType_Type);
 }
 
-/* Finds the C function of the type's __dlpack__; NULL without an exception if it has another kind. */
-static inline PyCFunction dlbridge_py_find_direct_(DLBridgePy* py, PyTypeObject* type) {
-  PyCFunction found = NULL;
-  PyObject* method = PyObject_GetAttr((PyObject*)type, py->dlpack_name);
-  if (method != NULL && Py_IS_TYPE(method, &PyMethodDescr_Type) &&
-      PyType_IsSubtype(type, PyDescr_TYPE(method))) {
-    PyMethodDef* definition = ((PyMethodDescrObject*)method)->d_method;
-    found = definition->ml_flags == (METH_FASTCALL | METH_KEYWORDS) ? definition->ml_meth : NULL;
-  }
-  Py_XDECREF(method);
-  PyErr_Clear();
-  return found;
-}
-
-/* The same, from the cache where the type did not change. */
+/* Finds the C function of the type's __dlpack__; NULL if it has another kind, or if an object may have
+ * another method. The interpreter caches the look-up by the type's version tag. */
 static inline PyCFunction dlbridge_py_direct_(DLBridgePy* py, PyTypeObject* type) {
-  PyCFunction found;
-  if (py->direct_type == type && py->direct_tag == type->tp_version_tag) {
-    return py->direct;
+  PyObject* method; /* borrowed */
+  PyMethodDef* definition;
+  if (!dlbridge_py_has_fixed_methods_(type)) {
+    return NULL;
   }
-  found = dlbridge_py_has_fixed_methods_(type) ? dlbridge_py_find_direct_(py, type) : NULL;
-  if (found != NULL && type->tp_version_tag != 0) {
-    py->direct_type = type;
-    py->direct_tag = type->tp_version_tag;
-    py->direct = found;
+  method = _PyType_Lookup(type, py->dlpack_name);
+  if (method == NULL || !Py_IS_TYPE(method, &PyMethodDescr_Type) ||
+      !PyType_IsSubtype(type, PyDescr_TYPE(method))) {
+    return NULL;
   }
-  return found;
+  definition = ((PyMethodDescrObject*)method)->d_method;
+  return definition->ml_flags == (METH_FASTCALL | METH_KEYWORDS) ? definition->ml_meth : NULL;
 }
 
 static inline PyObject* dlbridge_py_call_direct_(PyCFunction function, PyObject* object,

@@ -70,10 +70,6 @@ typedef struct DLBridgePy {
   DLBridgePyLife* life;
   DLBridgePyType types[DLBRIDGE_PY_TYPES];
   unsigned int next_type; /* entry to be replaced next */
-  /* The type whose __dlpack__ was called last in the usual way, and that method as a C function. */
-  PyTypeObject* direct_type; /* borrowed: compared together with the tag, which is never used twice */
-  PyCFunction direct;
-  unsigned int direct_tag;
 #ifdef Py_GIL_DISABLED
   PyMutex mutex; /* protects `types`; free-threaded builds never replace an entry */
 #endif
