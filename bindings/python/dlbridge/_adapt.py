@@ -11,6 +11,7 @@ from ._constants import NEWEST_DLPACK
 _ADDRESSES = frozenset((1, 2, 3, 10, 11, 13, 14))
 _HOST = (1, 0)
 _READ_ONLY = 1  # of DLPack's flags
+_PLAIN_BYTES = 0  # PyBUF_SIMPLE
 
 
 class Rejection(BufferError):
@@ -272,7 +273,11 @@ class Adapted(_core.Exporter):
 
     def __buffer__(self, flags: int, /) -> memoryview:
         """For memoryview, from CPython 3.12 on."""
-        return memoryview(self.tensor_for(_consumers.by_name("numpy"))[0])
+        tensor = self.tensor_for(_consumers.by_name("numpy"))[0]
+        if flags == _PLAIN_BYTES:
+            bytes_of = getattr(tensor, "__buffer__")  # rejects read-only tensors
+            return bytes_of(flags)
+        return memoryview(tensor)
 
     def export_for(self, framework: Any, stream: Any, asked: Any, dl_device: Any, copy: Any) -> Any:
         """The capsule for this consumer, whose request is `asked` and the rest."""
@@ -345,6 +350,7 @@ class Adapted(_core.Exporter):
         _lay_out(answer, self._options)
         _protect(answer, self._options, asked, certain)
         _fold(answer)
+        _check_alignment(answer)
         if answer.narrowing:
             answer.note_copy(answer.narrowing)
         return answer
@@ -456,6 +462,18 @@ def _fold(answer: _Answer) -> None:
     device = answer.tensor.__dlpack_device__()[0]
     if device in _ADDRESSES and device != answer.framework.moves_to:
         answer.tensor = _producers.folded(answer.tensor)
+
+
+def _check_alignment(answer: _Answer) -> None:
+    """A consumer must not copy silently where copies are forbidden."""
+    framework, tensor = answer.framework, answer.tensor
+    address = tensor.data_ptr + tensor.byte_offset
+    if not answer.may_copy and tensor.size and address % framework.alignment:
+        raise Rejection(
+            f"expected copies to be allowed, found copy=False: {framework.title} copies memory whose "
+            f"address is not a multiple of {framework.alignment}",
+            copy=None,
+        )
 
 
 def _protect(answer: _Answer, options: Options, asked: Any, certain: bool) -> None:

@@ -22,17 +22,22 @@ def to(x: Any, target: Any, /, **options: Any) -> Any:
         chosen = chosen.for_consumer(framework.name)
     array = Adapted(x, chosen)
     if table is not None:
-        stranger = _consumers.ITSELF if table is _core.Tensor else _consumers.STRANGER
-        tensor, drop = array.tensor_for(framework or stranger)
-        return _core.to_type(tensor, table, drop_read_only=drop)
-    assert framework is not None
-    result = _import(framework, array)
+        result = _through_table(framework, table, array)
+    else:
+        assert framework is not None
+        result = _import(framework, array)
     if isinstance(target, type) and not isinstance(result, target):
+        title = framework.title if framework is not None else "its exchange table"
         raise TypeError(
-            f"expected the type that {framework.title} imports, found {target!r}; it makes "
-            f"{type(result)!r}"
+            f"expected the type that {title} imports, found {target!r}; it makes {type(result)!r}"
         )
     return result
+
+
+def _through_table(framework: _consumers.Consumer | None, table: type, array: Adapted) -> Any:
+    stranger = _consumers.ITSELF if table is _core.Tensor else _consumers.STRANGER
+    tensor, drop = array.tensor_for(framework or stranger)
+    return _core.to_type(tensor, table, drop_read_only=drop)
 
 
 def _resolved(target: Any) -> tuple[_consumers.Consumer | None, type | None]:
@@ -42,8 +47,10 @@ def _resolved(target: Any) -> tuple[_consumers.Consumer | None, type | None]:
             "expected a type, a framework's module or its name, found an instance of "
             f"{type(target)!r}"
         )
-    framework = _consumers.by_module(_origin(target))
     table = target if isinstance(target, type) and _core.exchange_versions(target) else None
+    framework = _consumers.by_module(_origin(target))
+    if table is not None and not (framework is not None and framework.registered):
+        framework = _consumers.by_module(_owner_of_table(table).__module__)
     if table is None and framework is None:
         known = ", ".join(_consumers.CONSUMERS)
         raise ValueError(
@@ -52,6 +59,14 @@ def _resolved(target: Any) -> tuple[_consumers.Consumer | None, type | None]:
     if table is None and framework is not None and framework.exchange_type:
         table = _below(_module_of(framework), framework.exchange_type)
     return framework, table
+
+
+def _owner_of_table(kind: type) -> type:
+    """The class that has the exchange table of a type: its framework makes the objects.
+
+    The module of a subclass, such as one of torch.Tensor in a package of JAX, does not name it.
+    """
+    return next((one for one in kind.__mro__ if "__dlpack_c_exchange_api__" in vars(one)), kind)
 
 
 def _module_of(framework: _consumers.Consumer) -> Any:

@@ -430,3 +430,17 @@ def test_strides_by_kind():
                 consumer = _consumers.by_name(name)
                 found = _consumers.takes_strides(consumer, 1, shape, strides)
                 assert found == expected, (name, shape, strides)
+
+
+def test_a_consumer_that_copies_memory_that_is_not_aligned():
+    """copy=False rejects what JAX would copy silently."""
+    block = np.zeros(192, np.uint8)
+    start = -address(block) % 64
+    aligned = block[start : start + 64].view(np.float32)
+    beside = block[start + 4 : start + 68].view(np.float32)
+    assert ask(dlbridge.adapt(aligned, consumer="jax", copy=False), "jax") is not None
+    with pytest.raises(Rejection, match="not a multiple of 64; copy=None allows it") as caught:
+        ask(dlbridge.adapt(beside, consumer="jax", copy=False), "jax")
+    assert caught.value.remedy == {"copy": None}
+    assert ask(dlbridge.adapt(beside, consumer="jax"), "jax") is not None
+    assert ask(dlbridge.adapt(beside[:0], consumer="jax", copy=False), "jax") is not None

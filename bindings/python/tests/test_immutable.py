@@ -14,7 +14,9 @@ import os
 import pathlib
 import subprocess
 import sys
+import zlib
 
+import dlbridge
 import pytest
 from test_capi import LANGUAGES, build
 
@@ -47,6 +49,47 @@ def folders():
 
 def is_installed(name):
     return importlib.machinery.PathFinder.find_spec(name, [*sys.path, *folders()]) is not None
+
+
+def test_read_only_memory_is_no_plain_buffer():
+    """torch.asarray and torch.frombuffer request plain bytes, as zlib does, and then write."""
+    frozen = dlbridge.from_buffer(b"immutable")
+    sources = [frozen]
+    if sys.version_info >= (3, 12):
+        sources.append(dlbridge.adapt(frozen))
+    for source in sources:
+        with pytest.raises(BufferError, match="plain bytes.*memoryview.*copy"):
+            zlib.crc32(source)
+        assert zlib.crc32(memoryview(source)) == zlib.crc32(b"immutable")
+    assert zlib.crc32(frozen.copy()) == zlib.crc32(b"immutable")
+
+
+REPLACED = """
+import dlbridge, numpy
+frozen = dlbridge.from_buffer(b"immutable")
+asked = []
+original = numpy.from_dlpack
+
+def replacement(x):
+    asked.append(x.__dlpack__(max_version=(1, 3)))
+
+numpy.from_dlpack = replacement
+for source in (frozen, dlbridge.adapt(frozen)):
+    try:
+        numpy.from_dlpack(source)
+    except BufferError:
+        pass
+assert not asked, "Python code passed for NumPy"
+numpy.from_dlpack = original
+for source in (frozen, dlbridge.adapt(frozen)):
+    assert not numpy.from_dlpack(source).flags.writeable
+"""
+
+
+def test_a_replaced_from_dlpack_is_not_the_consumer():
+    """The tuple of names of Python code is not that of NumPy, and NumPy is recognised later."""
+    done = subprocess.run([sys.executable, "-c", REPLACED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")

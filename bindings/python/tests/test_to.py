@@ -62,6 +62,24 @@ def test_a_type_with_a_table_is_used_through_it():
     assert dlbridge.to(frozen(), dlbridge.Tensor).readonly
 
 
+@pytest.mark.parametrize("module", ["jax.interop", "numpy.interop"])
+def test_the_owner_of_the_table_decides_who_the_consumer_is(module):
+    """A subclass in the package of another framework inherits none of its promises."""
+    table = dlbridge.Tensor.__dlpack_c_exchange_api__
+    forgets = type("Forgets", (), {"__dlpack_c_exchange_api__": table})
+    target = type("Inherits", (forgets,), {"__module__": module})
+    with pytest.raises(dlbridge.Rejection, match="may be written to"):
+        dlbridge.to(frozen(), target)
+
+
+def test_a_subclass_that_its_table_does_not_make():
+    table = dlbridge.Tensor.__dlpack_c_exchange_api__
+    target = type("Other", (), {"__dlpack_c_exchange_api__": table})
+    for options in ({}, {"readonly": "copy"}):
+        with pytest.raises(TypeError, match="expected the type that .* makes .*dlbridge.Tensor"):
+            dlbridge.to(BASE, target, **options)
+
+
 def test_a_framework_that_takes_capsules(tensorflow):
     array = frozen()
     taken = dlbridge.to(array, tensorflow)

@@ -132,11 +132,23 @@ static DLManagedTensorVersioned* plain_share(PyObject* tensor) {
   return plain ? core_share((TensorObject*)tensor) : NULL;
 }
 
+static PyObject* exchanged(PyObject** place, PyObject* value) {
+  PyObject* old = *place;
+  *place = value;
+  return old;
+}
+
+/* Threads may use one object: each old value is dropped once, and after the lock. */
 static void set_record(ExporterObject* self) {
-  PyObject* report = PyTuple_New(0);
-  Py_XSETREF(self->copied, Py_NewRef(Py_False));
-  Py_XSETREF(self->report, report);
-  Py_XSETREF(self->rejection, Py_NewRef(Py_None));
+  PyObject *copied, *report, *rejection, *empty = PyTuple_New(0);
+  CORE_LOCK(self);
+  copied = exchanged(&self->copied, Py_NewRef(Py_False));
+  report = exchanged(&self->report, empty);
+  rejection = exchanged(&self->rejection, Py_NewRef(Py_None));
+  CORE_UNLOCK();
+  Py_XDECREF(copied);
+  Py_XDECREF(report);
+  Py_XDECREF(rejection);
 }
 
 /* NULL without an exception if the request is not a common one. */

@@ -11,8 +11,12 @@
  * imported the module, or not completely. */
 PyObject* core_imported(PyObject* name, PyObject* attribute) {
   PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
-  PyObject* found =
-      module != NULL && PyModule_CheckExact(module) ? PyObject_GetAttr(module, attribute) : NULL;
+  PyObject* found = NULL;
+  if (module != NULL && PyModule_CheckExact(module)) {
+    Py_INCREF(module); /* its __getattr__ may remove it from sys.modules */
+    found = PyObject_GetAttr(module, attribute);
+    Py_DECREF(module);
+  }
   if (found == NULL) {
     PyErr_Clear();
   }

@@ -91,6 +91,10 @@ static PyObject* to_type(CoreState* state, PyObject* array, PyTypeObject* type) 
   tensor = core_tensor_of(state, array);
   if (tensor != NULL) {
     result = dlbridge_py_to_type_with(&state->py, type, tensor, 0);
+    if (result != NULL && !PyObject_TypeCheck(result, type)) {
+      Py_CLEAR(result); /* a subclass, whose objects the table does not make: rejected in Python */
+      return NULL;
+    }
   }
   if (result == NULL) {
     core_clear_rejection();
