@@ -275,8 +275,7 @@ class Adapted(_core.Exporter):
         """For memoryview, from CPython 3.12 on."""
         tensor = self.tensor_for(_consumers.by_name("numpy"))[0]
         if flags == _PLAIN_BYTES:
-            bytes_of = getattr(tensor, "__buffer__")  # rejects read-only tensors
-            return bytes_of(flags)
+            return tensor.__buffer__(flags)  # rejects read-only tensors
         return memoryview(tensor)
 
     def export_for(self, framework: Any, stream: Any, asked: Any, dl_device: Any, copy: Any) -> Any:
@@ -470,8 +469,8 @@ def _check_alignment(answer: _Answer) -> None:
     address = tensor.data_ptr + tensor.byte_offset
     if not answer.may_copy and tensor.size and address % framework.alignment:
         raise Rejection(
-            f"expected copies to be allowed, found copy=False: {framework.title} copies memory whose "
-            f"address is not a multiple of {framework.alignment}",
+            f"expected copies to be allowed, found copy=False: {framework.title} copies memory "
+            f"whose address is not a multiple of {framework.alignment}",
             copy=None,
         )
 

@@ -24,8 +24,8 @@ enum {
 };
 
 /* The interpreter's list of consumers, shared by all extensions: (names of keywords, title, what is
- * known, the function that was probed or None). The names are None if no tuple identifies it. Entries are never removed, so borrowed
- * references to them stay valid. Returns a borrowed reference. */
+ * known, the function that was probed or None). The names are None if no tuple identifies it. Entries
+ * are never removed, so borrowed references to them stay valid. Returns a borrowed reference. */
 static inline PyObject* dlbridge_py_consumers_(void) {
   static const char key[] = "dlbridge.consumers";
   PyObject *fresh, *found;
@@ -198,7 +198,8 @@ static inline PyObject* dlbridge_py_probe_object_(PyObject* seen) {
   return probe;
 }
 
-/* The consumer's from_dlpack; NULL without an exception if its module is not imported, or not yet completely. */
+/* The consumer's from_dlpack; NULL without an exception if its module is not imported, or not yet
+ * completely. */
 static inline PyObject* dlbridge_py_importer_(const DLBridgePyProbe_* probe) {
   PyObject *importer, *owner, *module = PyDict_GetItemString(PyImport_GetModuleDict(), probe->module);
   if (module == NULL) {

@@ -43,10 +43,11 @@ static int check_memory(const DLManagedTensorVersioned* tensor, Py_buffer* view,
   }
   if (flags == PyBUF_SIMPLE && (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
     /* torch.asarray and torch.frombuffer write to memory that they get in this way. */
-    return reject(view,
-                  "expected a request for a buffer that may be read-only, found one for plain bytes, "
-                  "whose consumer may write to this read-only tensor: pass memoryview(x) to "
-                  "consumers that only read, and copy() of it to others");
+    return reject(
+        view,
+        "expected a request for a buffer that may be read-only, found one for plain bytes, "
+        "whose consumer may write to this read-only tensor: pass memoryview(x) to "
+        "consumers that only read, and copy() of it to others");
   }
   if (tensor->dl_tensor.ndim > PyBUF_MAX_NDIM) {
     return reject(view, "expected at most 64 axes, which is what a buffer can have");
