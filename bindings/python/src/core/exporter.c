@@ -167,18 +167,17 @@ static PyObject* answer_numpy(ExporterObject* self, PyObject* const* args, PyObj
   return dlbridge_py_capsule_versioned(tensor);
 }
 
-/* The consumer by its tuple, or None. */
-static PyObject* consumer_of(const ExporterObject* self, PyObject* keywords) {
-  PyObject* title = Py_None;
-  CoreState* state = self->tensor != NULL && core_is_tensor(self->tensor)
-                         ? core_state_of_type(Py_TYPE(self->tensor))
-                         : NULL;
-  if (state != NULL) {
-    return core_consumer(state, keywords);
+/* Keeps NumPy's tuple, by which the next request is recognised. */
+static void recognise(const ExporterObject* self, PyObject* keywords, PyObject** consumer) {
+  CoreState* state;
+  dlbridge_py_consumer(keywords, consumer);
+  if (PyUnicode_Check(*consumer) && PyUnicode_CompareWithASCIIString(*consumer, "NumPy") == 0 &&
+      self->tensor != NULL && core_is_tensor(self->tensor)) {
+    state = core_state_of_type(Py_TYPE(self->tensor));
+    if (state != NULL && state->shortcuts.numpy_keywords == NULL) {
+      state->shortcuts.numpy_keywords = Py_NewRef(keywords);
+    }
   }
-  PyErr_Clear();
-  dlbridge_py_consumer(keywords, &title);
-  return title;
 }
 
 /* _export(consumer, **keywords): `consumer` is the name of a known consumer, or None. */
@@ -187,7 +186,7 @@ static PyObject* answer_in_python(PyObject* self, PyObject* const* args, PyObjec
   PyObject* forwarded[3 + kMostKeywords] = {NULL, self, Py_None};
   PyObject *name, *result;
   Py_ssize_t i;
-  forwarded[2] = consumer_of((ExporterObject*)self, keywords);
+  recognise((ExporterObject*)self, keywords, &forwarded[2]);
   for (i = 0; i < named; ++i) {
     forwarded[3 + i] = args[i];
   }
