@@ -144,6 +144,9 @@ class Copy:
         (path,) = sorted((self.root / "abi/1").glob("*/api.json"))[:1]
         return json.loads(path.read_text())["headers"]["dlbridge.h"]["structs"][struct]["size"]
 
+    def recorded_versions(self):
+        return sorted(path.parent.name for path in (self.root / "abi/1").glob("*/api.json"))
+
     def last_node(self):
         return re.findall(r"^(DLBRIDGE_\d+\.\d+) \{", self.read(gate_changes.MAP), re.MULTILINE)[-1]
 

@@ -961,6 +961,7 @@ def test_references_are_exact():
     del taken
     after = [sys.getrefcount(one) for one in keyed]
     changed = [late - early for early, late in zip(before, after)]
-    assert changed[0] == 0 and changed[2] == 0 and changed[5] == 0, changed
+    assert changed[0] == 0 and changed[2] == 0, changed
     assert abs(changed[1]) <= 1, changed  # the cache of types
+    assert 0 <= changed[5] <= 1, changed  # the last max_version is kept
     assert max(map(abs, changed)) < 60, changed  # each use keeps the count

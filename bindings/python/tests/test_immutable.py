@@ -100,10 +100,21 @@ def probe(tmp_path_factory):
         return ""
 
 
-def exchange(consumer, source, probe):
+def driver_of_dpnp(folder):
+    """The variable by which OpenCL's loader finds the driver that is installed with dpnp."""
+    for place in folders():
+        driver = pathlib.Path(place).parents[1] / "libintelocl.so"
+        if driver.exists():
+            (folder / "intel.icd").write_text(f"{driver}\n")
+            return {"OCL_ICD_VENDORS": f"{folder}/"}
+    return {}
+
+
+def exchange(consumer, source, probe, folder):
     """{way: outcome}"""
     command = [sys.executable, str(HERE / "immutable_world.py"), consumer, source, probe]
     environment = {**os.environ, "DLBRIDGE_FRAMEWORKS": os.pathsep.join(folders())}
+    environment.update(driver_of_dpnp(folder))
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
@@ -111,11 +122,11 @@ def exchange(consumer, source, probe):
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("consumer", CONSUMERS)
-def test_no_consumer_writes_to_immutable_memory(consumer, source, probe):
+def test_no_consumer_writes_to_immutable_memory(consumer, source, probe, tmp_path):
     missing = [name for name in (consumer, SOURCES[source]) if not is_installed(name)]
     if missing or (consumer, source) in APART:
         pytest.skip(f"not installed, or not in one process: {', '.join(missing or APART)}")
-    seen = exchange(consumer, source, probe)
+    seen = exchange(consumer, source, probe, tmp_path)
     wrong = {way: one for way, one in seen.items() if one not in ("refused", "kept", "copied")}
     assert not wrong
     check_what_is_allowed(CONSUMERS[consumer], seen)

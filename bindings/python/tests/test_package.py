@@ -50,7 +50,7 @@ def test_examples_of_the_readme():
 
 
 IMPORTED = """
-import sys
+import importlib.util, sys  # the finder of an editable install needs importlib.util
 before = set(sys.modules)
 import dlbridge
 print(*sorted(set(sys.modules) - before))
