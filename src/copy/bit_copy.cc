@@ -151,12 +151,12 @@ class BitPlane {
   static void SpreadRow(const unsigned char* from, Wide at, int64_t count, unsigned char* to) {
     if ((at & 7) == 0) {
       const unsigned char* source = from + static_cast<int64_t>(at >> 3);
-      for (; count >= 8; count -= 8, source += kBits, to += 8, at += 8 * kBits) {
+      for (; count >= 8; count -= 8, source += kBits, to += 8, at += Wide{8} * kBits) {
         const uint64_t bytes = Spread<kBits>(LoadEight(source));
         std::memcpy(to, &bytes, 8);
       }
     }
-    for (; count > 0; count -= 8, to += 8, at += 8 * kBits) {
+    for (; count > 0; count -= 8, to += 8, at += Wide{8} * kBits) {
       const uint64_t bytes = Spread<kBits>(ReadBits(from, at, Least(count, 8) * kBits));
       std::memcpy(to, &bytes, 8);
     }

@@ -34,6 +34,7 @@ bool PlaceWindows(const int64_t* from, int64_t bytes, Shuffle* out) {
     }
     int64_t lowest = INT64_MAX;
     for (int64_t i = 0; i < bytes; ++i) {
+      // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): `bytes` are set
       lowest = !placed[i] && from[i] < lowest ? from[i] : lowest;
     }
     const int window = out->windows++;
@@ -294,7 +295,7 @@ bool PlanShuffle(const Group& group, const GroupRow& row, int64_t item, Shuffle*
   for (; groups > 0; groups /= 2) {
     if (PlanVector(group, row, groups, out)) {
       // A window takes a load and a shuffle, an element a load and a store.
-      return 3 * (out->windows + 1) < 2 * (out->to_step / item);
+      return int64_t{3} * (out->windows + 1) < 2 * (out->to_step / item);
     }
   }
   return false;

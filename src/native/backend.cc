@@ -16,14 +16,14 @@ std::atomic<uint32_t> g_ready[kLastBackend + 1];
 
 namespace {
 
-#define DLBRIDGE_ADDRESS(id, table, name, shares) , &table
+#define DLBRIDGE_ADDRESS(id, table, name, shares) , &(table)
 constexpr const Backend* kBackends[] = {nullptr, &kCpuBackend DLBRIDGE_DRIVERS(DLBRIDGE_ADDRESS)};
 #undef DLBRIDGE_ADDRESS
 constexpr uint32_t kBackendCount = sizeof(kBackends) / sizeof(kBackends[0]);
 static_assert(kBackendCount == kLastBackend + 1,
               "DLBRIDGE_DRIVERS needs one row for each BACKEND of facts/enums.toml");
 #define DLBRIDGE_CHECK_ID(id, table, name, shares) \
-  static_assert(kBackends[DLBRIDGE_BACKEND_##id] == &table, "rows are in the order of the ids");
+  static_assert(kBackends[DLBRIDGE_BACKEND_##id] == &(table), "rows are in the order of the ids");
 DLBRIDGE_DRIVERS(DLBRIDGE_CHECK_ID)
 #undef DLBRIDGE_CHECK_ID
 

@@ -267,6 +267,7 @@ DLBridgeStatus LoadOwnLegacy(Node* node, const Options& options, Subject* out,
 // defines their meaning.
 void KeepVersion(const Node& old, const Subject& subject, const Options& options, Node* node) {
   if (RequiredVersion(subject.tensor, subject.flags) > options.version) {
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the caller has made the node
     node->minor = old.minor;
     node->versioned.version = {kMajor, old.minor};
   }

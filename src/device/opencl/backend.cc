@@ -199,7 +199,7 @@ int32_t Start(void* library, DLBridgeBackendInfo* info) {
         .String(": expected OpenCL 1.2 or later");
     return DLBRIDGE_STATE_UNUSABLE;
   }
-  Failure failure = {nullptr, kSuccess};
+  Failure failure = {"clGetPlatformIDs", kSuccess};
   const bool enough = FindPlatforms(&failure);
   if (enough && g_opencl.device_count != 0) {
     return Ready(library, info);
