@@ -168,3 +168,26 @@ def test_dtypes_that_ml_dtypes_adds(monkeypatch):
     assert taken.dtype == np.float16
     assert np.shares_memory(taken, BASE)
     assert taken.tobytes() == BASE.tobytes()[:24]
+
+
+def test_arrays_that_export_once_are_asked_once():
+    """The rejection names the remedy, not a second export that fails."""
+    table = dlbridge.Tensor.__dlpack_c_exchange_api__
+    target = type("Forgets", (), {"__dlpack_c_exchange_api__": table})
+    capsule = np.from_dlpack(dlbridge.from_dlpack(BASE)).__dlpack__(max_version=(1, 0))
+    assert dlbridge.to(capsule, dlbridge.Tensor).shape == (3, 4)
+    capsule = frozen().__dlpack__(max_version=(1, 0))
+    with pytest.raises(dlbridge.Rejection, match="readonly='copy'"):
+        dlbridge.to(capsule, target)
+
+    class Fails:
+        asked = 0
+
+        def __dlpack__(self, **keywords):
+            self.asked += 1
+            raise BufferError("no tensor")
+
+    array = Fails()
+    with pytest.raises(BufferError, match="no tensor"):
+        dlbridge.to(array, target)
+    assert array.asked == 1

@@ -73,12 +73,13 @@ static PyObject* to_numpy(CoreState* state, PyObject* array) {
   return result;
 }
 
-/* Facts that the program has registered may concern every array and type but these. */
+/* Other arrays are for Python code: a capsule and some producers export only once, and facts about
+ * their framework may apply. Facts that the program has registered may concern every type but
+ * torch.Tensor. */
 static int knows(CoreState* state, PyObject* array, PyTypeObject* type) {
   PyTypeObject* own = Py_TYPE(array);
-  return state->shortcuts.level > 1 ||
-         ((own == state->tensor_type || core_is_numpy(state, own) || core_is_torch(state, own)) &&
-          core_is_torch(state, type));
+  return (own == state->tensor_type || core_is_numpy(state, own) || core_is_torch(state, own)) &&
+         (state->shortcuts.level > 1 || core_is_torch(state, type));
 }
 
 /* Through the exchange table; NULL without an exception if the type has none. */
