@@ -58,10 +58,20 @@ def test_narrowing_is_refused_with_the_remedy(jax, dtype, copy):
         jax.dlpack.from_dlpack(dlbridge.adapt(array, copy=copy))
 
 
+def aligned(values, dtype):
+    """An array at a multiple of 64 bytes, which JAX does not copy."""
+    source = np.array(values, dtype)
+    block = np.zeros(source.nbytes + 64, np.uint8)
+    start = -block.ctypes.data % 64
+    array = block[start : start + source.nbytes].view(dtype)
+    array[:] = source
+    return array
+
+
 @pytest.mark.parametrize("dtype", WIDE)
 def test_x64_keeps_the_values(jax, dtype):
     jax.config.jax_enable_x64 = True
-    array = np.array(VALUES, dtype)
+    array = aligned(VALUES, dtype)
     for copy in (None, False):
         taken = dlbridge.to(array, jax, copy=copy)
         assert taken.dtype == dtype
