@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SCRATCH = ROOT / "build/interop"
 BINDING = ROOT / "bindings/python"
 README = BINDING / "README.md"
+TESTS = BINDING / "requirements/tests.txt"
 RECORDED = HERE / "results.json"
 DOCUMENT = ROOT / "docs/interop.md"
 SMALL = ("numpy", "jax", "tvm_ffi", "onnxruntime", "pyarrow")
@@ -31,10 +32,10 @@ nox.options.sessions = ["engine", "small", "columns"]
 configure("interop")
 
 
-def prepare(session, requirements):
+def prepare(session, *requirements):
     """Installs pinned packages and the wheel of dlbridge, which is built if it is not current."""
     build_wheels(session)
-    install_pinned(session, requirements)
+    install_pinned(session, *requirements)
     install_wheel(session)
     SCRATCH.joinpath("tmp").mkdir(parents=True, exist_ok=True)
     session.env.update(TMPDIR=str(SCRATCH / "tmp"), PYTHONPATH=str(HERE))
@@ -47,7 +48,7 @@ def matrix(session, *arguments, **options):
 @nox.session(python="3.11")
 def engine(session):
     """The matrix reports faults, survives crashes and demands proofs."""
-    prepare(session, BINDING / "requirements/tests.txt")
+    prepare(session, TESTS)
     tests = str(HERE / "matrix/test_engine.py")
     session.run("pytest", "-q", "-p", "no:cacheprovider", *session.posargs, tests)
 
@@ -57,21 +58,28 @@ def measure(session, name, *arguments):
     out = SCRATCH / f"{name}.json"
     matrix(session, "measure", out, *arguments)
     matrix(session, "recipes", README)
+    protect(session)
     matrix(session, "compare", out, RECORDED, "main" if name == "small" else name)
     matrix(session, "document", RECORDED, DOCUMENT)
+
+
+def protect(session):
+    """No framework of this environment gets a writable alias of immutable memory."""
+    tests = str(BINDING / "tests/test_immutable.py")
+    session.run("pytest", "-q", "-p", "no:cacheprovider", tests)
 
 
 @nox.session(python="3.11")
 def small(session):
     """The frameworks whose packages are small."""
-    prepare(session, HERE / "requirements-small.txt")
+    prepare(session, TESTS, HERE / "requirements-small.txt")
     measure(session, "small", *SMALL)
 
 
 @nox.session(python="3.11")
 def whole(session):
     """All frameworks."""
-    prepare(session, HERE / "requirements-matrix.txt")
+    prepare(session, TESTS, HERE / "requirements-matrix.txt")
     measure(session, "main")
 
 
@@ -88,7 +96,7 @@ def columns(session):
 @nox.session(python="3.11")
 def old(session):
     """Consumers from the time before versioned tensors."""
-    prepare(session, HERE / "requirements-old.txt")
+    prepare(session, TESTS, HERE / "requirements-old.txt")
     measure(session, "old", "--no-facts")
 
 
