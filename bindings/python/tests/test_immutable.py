@@ -2,8 +2,8 @@
 """No consumer gets a writable alias of immutable memory: every way of handing an array on, for each
 consumer that is installed, and each immutable source. Each pair runs in a process of its own.
 
-DLBRIDGE_FRAMEWORKS names further folders with packages, separated like PATH. tests/interop runs this
-with the frameworks of its environments.
+DLBRIDGE_FRAMEWORKS names further folders with packages, separated like PATH. tests/interop runs
+these tests with the frameworks of its environments.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ CONSUMERS = {
     "dpnp": "moves",
 }
 SOURCES = {"numpy": "numpy", "bytes": "numpy", "jax": "jax", "tensorflow": "tensorflow"}
-# TensorFlow and Paddle crash when they are imported into one process. TensorFlow ends the process in
-# operations on memory that is not aligned to 64 bytes, which bytes seldom are.
+# TensorFlow and Paddle crash when they are imported into one process. TensorFlow ends the process
+# in operations on memory that is not aligned to 64 bytes, which bytes seldom are.
 APART = {("tensorflow", "paddle"), ("paddle", "tensorflow"), ("tensorflow", "bytes")}
 
 
