@@ -24,8 +24,8 @@ enum {
 };
 
 /* The interpreter's list of consumers, shared by all extensions: (names of keywords, title, what is
- * known). The names are None if no tuple identifies the consumer. Entries are never removed, so borrowed
- * references to them stay valid. Returns a borrowed reference. */
+ * known, the function that was probed or None). The names are None if no tuple identifies it. Entries
+ * are never removed, so borrowed references to them stay valid. Returns a borrowed reference. */
 static inline PyObject* dlbridge_py_consumers_(void) {
   static const char key[] = "dlbridge.consumers";
   PyObject *fresh, *found;
@@ -46,8 +46,8 @@ static inline PyObject* dlbridge_py_consumers_(void) {
 }
 
 static inline int dlbridge_py_add_consumer_(PyObject* consumers, PyObject* names, const char* title,
-                                            int known) {
-  PyObject* entry = Py_BuildValue("(Osi)", names, title, known);
+                                            int known, PyObject* importer) {
+  PyObject* entry = Py_BuildValue("(OsiO)", names, title, known, importer);
   int status = entry != NULL ? PyList_Append(consumers, entry) : -1;
   Py_XDECREF(entry);
   return status;
@@ -60,7 +60,7 @@ static inline int dlbridge_py_add_consumer_(PyObject* consumers, PyObject* names
 static inline int dlbridge_py_register_consumer(PyObject* names, const char* title) {
   PyObject* consumers = dlbridge_py_consumers_();
   return consumers != NULL
-             ? dlbridge_py_add_consumer_(consumers, names, title, DLBRIDGE_PY_CONSUMER_KEEPS)
+             ? dlbridge_py_add_consumer_(consumers, names, title, DLBRIDGE_PY_CONSUMER_KEEPS, Py_None)
              : -1;
 }
 
@@ -126,12 +126,50 @@ static inline const DLBridgePyProbe_* dlbridge_py_probes_(Py_ssize_t* count) {
   return probes;
 }
 
-/* __dlpack__ of the probe: `self` is a list that receives the names of the keywords. */
+/* Returns 1 if `tuple` is a constant of the Python code that runs now. */
+static inline int dlbridge_py_is_constant_(PyObject* tuple) {
+  int found = 0;
+  Py_ssize_t i;
+  PyFrameObject* frame = PyEval_GetFrame();
+  PyObject* code = frame != NULL ? (PyObject*)PyFrame_GetCode(frame) : NULL;
+  PyObject* constants = code != NULL ? PyObject_GetAttrString(code, "co_consts") : NULL;
+  for (i = 0; constants != NULL && !found && i < PyTuple_Size(constants); ++i) {
+    found = PyTuple_GetItem(constants, i) == tuple;
+  }
+  Py_XDECREF(constants);
+  Py_XDECREF(code);
+  PyErr_Clear();
+  return found;
+}
+
+/* Returns 1 if the Python code that runs now is in the package `name`. */
+static inline int dlbridge_py_runs_in_(const char* name) {
+  const size_t length = strlen(name);
+  PyObject* globals = PyEval_GetGlobals();
+  PyObject* module = globals != NULL ? PyDict_GetItemString(globals, "__name__") : NULL;
+  PyObject* bytes = module != NULL && PyUnicode_Check(module) ? PyUnicode_AsUTF8String(module) : NULL;
+  const char* text = bytes != NULL ? PyBytes_AsString(bytes) : NULL;
+  const int same = text != NULL && strncmp(text, name, length) == 0 &&
+                   (text[length] == '\0' || text[length] == '.');
+  Py_XDECREF(bytes);
+  PyErr_Clear();
+  return same;
+}
+
+/* __dlpack__ of the probe: `self` is a list of the consumer's package, which receives the names of the
+ * keywords. Python code outside of that package, such as a replacement of numpy.from_dlpack, is not the
+ * consumer: None is received for it. */
 static inline PyObject* dlbridge_py_record_names_(PyObject* self, PyObject* const* arguments,
                                                   Py_ssize_t count, PyObject* names) {
+  PyObject* package = PyList_GetItem(self, 0);
+  PyObject* bytes = package != NULL ? PyUnicode_AsUTF8String(package) : NULL;
+  const char* name = bytes != NULL ? PyBytes_AsString(bytes) : NULL;
+  const int known = names != NULL && name != NULL &&
+                    (!dlbridge_py_is_constant_(names) || dlbridge_py_runs_in_(name));
   (void)arguments;
   (void)count;
-  if (PyList_Append(self, names != NULL ? names : Py_None) == 0) {
+  Py_XDECREF(bytes);
+  if (name != NULL && PyList_Append(self, known ? names : Py_None) == 0) {
     PyErr_SetString(PyExc_BufferError, "expected a tensor, found a probe of dlbridge without one");
   }
   return NULL;
@@ -160,23 +198,27 @@ static inline PyObject* dlbridge_py_probe_object_(PyObject* seen) {
   return probe;
 }
 
-/* The consumer's from_dlpack; NULL if its module is not imported, or not yet completely. */
+/* The consumer's from_dlpack; NULL without an exception if its module is not imported, or not yet
+ * completely. */
 static inline PyObject* dlbridge_py_importer_(const DLBridgePyProbe_* probe) {
-  PyObject *importer, *owner = PyDict_GetItemString(PyImport_GetModuleDict(), probe->module);
-  if (owner == NULL) {
+  PyObject *importer, *owner, *module = PyDict_GetItemString(PyImport_GetModuleDict(), probe->module);
+  if (module == NULL) {
     return NULL;
   }
-  owner = probe->owner != NULL ? PyObject_GetAttrString(owner, probe->owner) : Py_NewRef(owner);
+  Py_INCREF(module); /* its __getattr__ may remove it from sys.modules */
+  owner = probe->owner != NULL ? PyObject_GetAttrString(module, probe->owner) : Py_NewRef(module);
+  Py_DECREF(module);
   importer = owner != NULL ? PyObject_GetAttrString(owner, "from_dlpack") : NULL;
   Py_XDECREF(owner);
+  PyErr_Clear();
   return importer;
 }
 
 /* Records the tuple of one consumer, or that it has none that stays the same. Leaves no exception: a
  * consumer that cannot be recognised is an unknown one. */
-static inline void dlbridge_py_probe_(PyObject* consumers, const DLBridgePyProbe_* probe) {
-  PyObject* importer = dlbridge_py_importer_(probe);
-  PyObject* seen = importer != NULL ? PyList_New(0) : NULL;
+static inline void dlbridge_py_probe_(PyObject* consumers, const DLBridgePyProbe_* probe,
+                                      PyObject* importer) {
+  PyObject* seen = Py_BuildValue("[s]", probe->module);
   PyObject* object = seen != NULL ? dlbridge_py_probe_object_(seen) : NULL;
   int i;
   for (i = 0; object != NULL && i < 2; ++i) {
@@ -184,26 +226,29 @@ static inline void dlbridge_py_probe_(PyObject* consumers, const DLBridgePyProbe
     PyErr_Clear();
   }
   if (object != NULL) {
-    const int same = PyList_Size(seen) == 2 && PyList_GetItem(seen, 0) == PyList_GetItem(seen, 1);
-    dlbridge_py_add_consumer_(consumers, same ? PyList_GetItem(seen, 0) : Py_None, probe->title,
-                              probe->known);
+    const int same = PyList_Size(seen) == 3 && PyList_GetItem(seen, 1) == PyList_GetItem(seen, 2);
+    dlbridge_py_add_consumer_(consumers, same ? PyList_GetItem(seen, 1) : Py_None, probe->title,
+                              probe->known, importer);
   }
   Py_XDECREF(object);
   Py_XDECREF(seen);
-  Py_XDECREF(importer);
   PyErr_Clear();
 }
 
-/* Returns 1 if a consumer with this title was probed. */
-static inline int dlbridge_py_was_probed_(PyObject* consumers, const char* title) {
+/* Returns 1 if this from_dlpack of a consumer was probed: the module's function may be replaced, for a
+ * while or for good. After several replacements, the consumer is not probed again. */
+static inline int dlbridge_py_was_probed_(PyObject* consumers, const char* title, PyObject* importer) {
+  int probed = 0;
   Py_ssize_t i;
-  for (i = 0; i < PyList_Size(consumers); ++i) {
-    PyObject* known = PyTuple_GetItem(PyList_GetItem(consumers, i), 1);
-    if (PyUnicode_CompareWithASCIIString(known, title) == 0) {
-      return 1;
+  for (i = 0; i < PyList_Size(consumers) && probed < 8; ++i) {
+    PyObject* entry = PyList_GetItem(consumers, i);
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(entry, 1), title) == 0) {
+      const int same = PyObject_RichCompareBool(PyTuple_GetItem(entry, 3), importer, Py_EQ);
+      probed = same != 0 ? 8 : probed + 1;
     }
   }
-  return 0;
+  PyErr_Clear();
+  return probed == 8;
 }
 
 static inline int dlbridge_py_has_name_(PyObject* names, const char* name) {
@@ -221,10 +266,13 @@ static inline void dlbridge_py_probe_all_(PyObject* consumers, PyObject* names) 
   Py_ssize_t i, count;
   const DLBridgePyProbe_* probes = dlbridge_py_probes_(&count);
   for (i = 0; i < count; ++i) {
-    if (dlbridge_py_has_name_(names, probes[i].keyword) &&
-        !dlbridge_py_was_probed_(consumers, probes[i].title)) {
-      dlbridge_py_probe_(consumers, &probes[i]);
+    PyObject* importer = dlbridge_py_has_name_(names, probes[i].keyword)
+                             ? dlbridge_py_importer_(&probes[i])
+                             : NULL;
+    if (importer != NULL && !dlbridge_py_was_probed_(consumers, probes[i].title, importer)) {
+      dlbridge_py_probe_(consumers, &probes[i], importer);
     }
+    Py_XDECREF(importer);
   }
 }
 
