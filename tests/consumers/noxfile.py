@@ -151,7 +151,7 @@ def another_abi(session):
     message = f"does not set DLBRIDGE_ABI_{NEXT}_SINCE"
     place.rejected(message, f"cmake -S dlbridge -B next {options}")
     since = (rf"^set\(DLBRIDGE_ABI_{ABI}_SINCE .*", rf"\g<0>\nset(DLBRIDGE_ABI_{NEXT}_SINCE 50.0)")
-    place.edit("dlbridge/cmake/install.cmake", since)
+    place.edit("dlbridge/cmake/version.cmake", since)
     place.cmake("next", options, where="dlbridge")
     place.run("cmake --install next --prefix installed")
     demand((place / f"installed/lib/libdlbridge.so.{NEXT}").exists(), "the file name has no ABI")
