@@ -721,7 +721,7 @@ def soname_changed(copy):
 def abi_number_changed(copy):
     copy.replace(HEADER, "#define DLBRIDGE_ABI 1\n", "#define DLBRIDGE_ABI 9\n")
     since = "set(DLBRIDGE_ABI_{}_SINCE "
-    copy.replace("cmake/install.cmake", since.format(1), since.format(9))
+    copy.replace("cmake/version.cmake", since.format(1), since.format(9))
 
 
 @change("a newer glibc symbol pulled in", "glibc", "floor")
