@@ -164,7 +164,8 @@ void WriteLoaderVersion(void* library, DLBridgeBackendInfo* info) {
 
 int32_t Unusable(const Failure& failure, DLBridgeBackendInfo* info, TextWriter* reason) {
   info->driver_code = failure.code;
-  reason->String(failure.call).String(" failed with ").Signed(failure.code);
+  const char* call = failure.call != nullptr ? failure.call : "clGetDeviceIDs";  // no device
+  reason->String(call).String(" failed with ").Signed(failure.code);
   if (const char* name = ResultName(failure.code)) {
     reason->String(" (").String(name).Character(')');
   }
@@ -199,7 +200,7 @@ int32_t Start(void* library, DLBridgeBackendInfo* info) {
         .String(": expected OpenCL 1.2 or later");
     return DLBRIDGE_STATE_UNUSABLE;
   }
-  Failure failure = {"clGetPlatformIDs", kSuccess};
+  Failure failure = {nullptr, kSuccess};
   const bool enough = FindPlatforms(&failure);
   if (enough && g_opencl.device_count != 0) {
     return Ready(library, info);

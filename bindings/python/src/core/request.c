@@ -39,10 +39,13 @@ static int read_version(CoreShortcuts* shortcuts, PyObject* value, DLPackVersion
 /* Consumers pass one constant tuple of integers, which cannot change. */
 static int read_version(CoreShortcuts* shortcuts, PyObject* value, DLPackVersion* out) {
   if (value != shortcuts->version) {
+    PyObject* old;
     if (!parse_version(value, &shortcuts->version_value)) {
       return 0;
     }
-    Py_XSETREF(shortcuts->version, Py_NewRef(value));
+    old = shortcuts->version;
+    shortcuts->version = Py_NewRef(value);
+    Py_XDECREF(old); /* may run Python code */
   }
   *out = shortcuts->version_value;
   return 1;

@@ -156,7 +156,7 @@ PyObject* core_to(PyObject* module, PyObject* const* args, Py_ssize_t count, PyO
 
 PyObject* core_share_adapted(PyObject* module, PyObject* args) {
   CoreState* state = core_state_of_module(module);
-  PyObject *type, *options, *base;
+  PyObject *type, *options, *base, *old_type, *old_options;
   int status;
   if (!PyArg_ParseTuple(args, "OO:share_adapted", &type, &options)) {
     return NULL;
@@ -167,8 +167,12 @@ PyObject* core_share_adapted(PyObject* module, PyObject* args) {
   if (status < 0) {
     return NULL;
   }
-  Py_XSETREF(state->shortcuts.adapted_type, (PyTypeObject*)Py_NewRef(type));
-  Py_XSETREF(state->shortcuts.options, Py_NewRef(options));
+  old_type = (PyObject*)state->shortcuts.adapted_type;
+  old_options = state->shortcuts.options;
+  state->shortcuts.adapted_type = (PyTypeObject*)Py_NewRef(type);
+  state->shortcuts.options = Py_NewRef(options);
+  Py_XDECREF(old_type);
+  Py_XDECREF(old_options);
   return Py_NewRef(Py_None);
 }
 
