@@ -72,8 +72,8 @@ def rules(session):
 
 
 def limited_extensions(folder):
-    """The extensions of the wheel for the limited API. abi3audit takes no wheel with a libdlbridge.so
-    that is a script for the linker."""
+    """The extensions of the wheel for the limited API. The wheel's libdlbridge.so is a script for
+    the linker, which abi3audit does not take."""
     for wheel in WHEELS.glob("*-abi3-*.whl"):
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder / wheel.stem)
