@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any, Literal, final
 
-from typing_extensions import CapsuleType
+from typing_extensions import CapsuleType, disjoint_base
 
 __version__: str
 
@@ -67,6 +67,7 @@ class Tensor:
         self, shape: Sequence[int], strides: Sequence[int] | None = None, offset: int = 0
     ) -> Tensor: ...
 
+@disjoint_base
 class Exporter:
     """The base class of Adapted."""
 
