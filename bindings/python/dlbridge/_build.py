@@ -33,8 +33,8 @@ def get_pkgconfig_dir() -> str:
 
 def get_library() -> str:
     """The file of the shared library, such as for the linker or ``ctypes``."""
-    pattern = {"win32": "dlbridge.dll", "darwin": "lib/libdlbridge.*.dylib"}
-    pattern = pattern.get(sys.platform, "lib/libdlbridge.so.*")
+    others = {"win32": "dlbridge.dll", "darwin": "lib/libdlbridge.*.dylib"}
+    pattern = others.get(sys.platform, "lib/libdlbridge.so.*")
     files = sorted(_package().glob(pattern), key=lambda file: len(file.name))
     if not files:
         raise FileNotFoundError(f"expected {pattern} in {_package()}, found none")

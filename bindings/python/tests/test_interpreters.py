@@ -374,7 +374,7 @@ exec({used!r})
     assert producers.run(inner(program)) == ""
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="a GIL of its own came with CPython 3.12")
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="no ctypes there before CPython 3.13")
 def test_inspect_and_abi_name_the_remedy_where_the_gil_is_not_shared():
     """nanobind's modules do not support such interpreters. The interpreter stays usable."""
     used = (

@@ -188,7 +188,7 @@ def test_a_damaged_object_is_no_crash(attribute):
 
 def test_share_adapted_checks_the_class():
     class Larger(_core.Exporter):
-        pass
+        __slots__ = ("more",)
 
     for wrong in (int, Larger, 3):
         with pytest.raises(TypeError, match="expected a class below Exporter"):
