@@ -25,7 +25,7 @@ os.chdir(ROOT)
 os.environ.setdefault("DLBRIDGE_PYTHONS", "3.11 3.12")
 
 # What `./run test` runs: everything but devices, header combinations and frameworks.
-CORE = "^(unit|conformance|plugin|abi|example|cpp|lint)$"
+CORE = "^(unit|conformance|plugin|abi|example|cpp|fuzz|lint)$"
 # What the kind of library decides.
 LINKAGE = "^(conformance|plugin|abi|example)$"
 SLOW = {"DLBRIDGE_SLOW_MACHINE": "1"}
@@ -83,7 +83,12 @@ def core_asan(session):
     stages.need(session, "clang++")
     binary = stages.configure(session, "asan")
     # `core` compares the corpus and the answers already.
-    chosen = ("-L", "^(unit|conformance|plugin)$", "-E", "^(corpus_as_generated|outcomes_test)$")
+    chosen = (
+        "-L",
+        "^(unit|conformance|plugin|fuzz)$",
+        "-E",
+        "^(corpus_as_generated|outcomes_test)$",
+    )
     stages.programs(session, binary, *chosen)
     stages.ctest(session, binary, *chosen, **SLOW, **ASAN)
 
@@ -542,17 +547,31 @@ def tidy_tests(session):
 # ----------------------------------------------------------------------------------------- by hand
 
 
+def build_with_coverage(session):
+    """The fuzz targets as replays, in build/coverage, with the counters of llvm-cov."""
+    stages.need(session, "clang++", "llvm-cov", "llvm-profdata")
+    flags = "-fprofile-instr-generate -fcoverage-mapping"
+    options = ("-DDLBRIDGE_SANITIZE=", f"-DCMAKE_C_FLAGS={flags}", f"-DCMAKE_CXX_FLAGS={flags}")
+    return stages.build(session, "asan", *options, folder="coverage", targets=("fuzz_targets",))
+
+
 @stage
 def fuzz(session):
-    """libFuzzer on the C functions for some seconds; its corpus stays in build/fuzz."""
+    """libFuzzer on all targets of tests/fuzz: SECONDS in total, and the target.
+
+    `--coverage` reports the branches that the seeds take; `--minimise` writes the seeds anew.
+    """
     stages.need(session, "clang++")
-    seconds = session.posargs[0] if session.posargs else "60"
-    binary = stages.build(session, "fuzz", targets=("core_fuzzer",))
-    corpus = binary / "corpus"
-    corpus.mkdir(exist_ok=True)
-    options = ("-max_len=200", f"-max_total_time={seconds}", "-print_final_stats=1")
-    program = str(binary / "tests/core_fuzzer")
-    session.run(program, *options, f"-artifact_prefix={binary}/", str(corpus), external=True)
+    words = list(session.posargs) or ["60"]
+    script = (sys.executable, "-B", "tests/fuzz/fuzz.py")
+    if words[0] == "--coverage":
+        session.run(*script, "coverage", str(build_with_coverage(session)), external=True)
+        return
+    binary = stages.build(session, "fuzz", targets=("fuzz_targets",))
+    if words[0] == "--minimise":
+        session.run(*script, "minimise", str(binary), *words[1:], external=True)
+        return
+    stages.checks(session, *script, "run", binary, *words)
 
 
 def released_library(session):

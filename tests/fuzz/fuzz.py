@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the fuzz targets of a build folder. `./run fuzz` builds them and calls this.
+
+fuzz.py run BUILD SECONDS [TARGET]   fuzzes side by side; SECONDS are shared by all targets
+fuzz.py minimise BUILD [TARGET]      writes tests/fuzz/seeds anew: few inputs that reach everything
+fuzz.py coverage BUILD               replays the seeds and reports the branches of src they take
+
+What a run finds stays in BUILD: corpus/TARGET has inputs that reach new code, found/ those that
+fail.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SEEDS = ROOT / "tests/fuzz/seeds"
+SEEDS_LIMIT = 2 << 20
+JOBS = os.cpu_count() or 1
+ASAN = {
+    # A larger allocation returns NULL, as on a machine that has no more memory.
+    "ASAN_OPTIONS": "allocator_may_return_null=1:max_allocation_size_mb=256:detect_leaks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
+
+
+def targets(build, only=None):
+    """The programs of a build folder by the names of their targets."""
+    paths = sorted((build / "tests/fuzz").glob("fuzz_*"))
+    found = {path.name.removeprefix("fuzz_"): path for path in paths if os.access(path, os.X_OK)}
+    if only and only not in found:
+        sys.exit(f"no target {only}; targets: {', '.join(found)}")
+    return {only: found[only]} if only else found
+
+
+def stat(log, name):
+    match = re.search(rf"^stat::{name}:\s+(\d+)$", log, re.MULTILINE)
+    return int(match[1]) if match else 0
+
+
+def fuzz(build, name, program, seconds):
+    """Fuzzes one target; returns the line to print."""
+    corpus, found = build / "corpus" / name, build / "found"
+    corpus.mkdir(parents=True, exist_ok=True)
+    found.mkdir(exist_ok=True)
+    folders = [corpus, *(path for path in [SEEDS / name] if path.exists())]
+    options = [f"-max_total_time={seconds}", "-max_len=1024", "-timeout=20", "-print_final_stats=1"]
+    options.append(f"-artifact_prefix={found}/{name}-")
+    command = [program, *options, *folders]
+    done = subprocess.run(
+        list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env={**os.environ, **ASAN},
+    )  # fmt: skip
+    log = done.stdout.decode(errors="replace")
+    (build / f"{name}.log").write_text(log)
+    runs = stat(log, "number_of_executed_units")
+    if done.returncode != 0 or runs == 0:
+        return "\n".join([f"FAILED fuzz {name}: {build}/{name}.log", *log.splitlines()[-40:]])
+    speed = stat(log, "average_exec_per_sec")
+    return f"passed fuzz {name}: {runs} executions, {speed} a second"
+
+
+def run(build, seconds, only=None):
+    chosen = targets(build, only)
+    # Each processor fuzzes one target at a time.
+    share = max(1, seconds * min(JOBS, len(chosen)) // len(chosen))
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        jobs = [pool.submit(fuzz, build, name, path, share) for name, path in chosen.items()]
+        lines = [job.result() for job in concurrent.futures.as_completed(jobs)]
+    print(*lines, sep="\n")
+    return any(line.startswith("FAILED") for line in lines)
+
+
+def minimise(build, only=None):
+    for name, program in targets(build, only).items():
+        kept = build / "minimised" / name
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir(parents=True)
+        folders = [path for path in (build / "corpus" / name, SEEDS / name) if path.exists()]
+        # Without counters, one input is kept for each branch, not for each number of its runs.
+        command = [program, "-merge=1", "-use_counters=0", "-max_len=1024", kept, *folders]
+        log = build / f"{name}-merge.log"
+        with log.open("w") as file:
+            subprocess.run(
+                list(map(str, command)), stdout=file, stderr=file, check=True,
+                env={**os.environ, **ASAN},
+            )  # fmt: skip
+        shutil.rmtree(SEEDS / name, ignore_errors=True)
+        shutil.copytree(kept, SEEDS / name)
+        files = list((SEEDS / name).iterdir())
+        print(f"{name}: {len(files)} seeds, {sum(path.stat().st_size for path in files)} bytes")
+    total = sum(path.stat().st_size for path in SEEDS.rglob("*") if path.is_file())
+    print(f"all: {total} bytes")
+    return total > SEEDS_LIMIT
+
+
+def replay(build):
+    """Replays all seeds in a build with coverage; returns the exported data of each file of src."""
+    raw = build / "coverage"
+    shutil.rmtree(raw, ignore_errors=True)
+    raw.mkdir()
+    for name, program in targets(build).items():
+        environment = {**os.environ, "LLVM_PROFILE_FILE": f"{raw}/{name}-%m.profraw"}
+        command = [str(program), str(SEEDS / name)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+    profiles, merged = map(str, raw.glob("*.profraw")), raw / "all.profdata"
+    subprocess.run(["llvm-profdata", "merge", "-o", str(merged), *profiles], check=True)
+    library = build / "src/libdlbridge.so"
+    command = ["llvm-cov", "export", f"-instr-profile={merged}", str(library), str(ROOT / "src")]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return json.loads(shown)["data"][0]["files"]
+
+
+def outcomes(file):
+    """The outcomes of each condition of a file: position -> [taken true, taken false]."""
+    found = collections.defaultdict(lambda: [0, 0])
+    # A template has an entry for each instance.
+    for line, column, _, _, true, false, *_ in file["branches"]:
+        found[line, column][0] += true
+        found[line, column][1] += false
+    return found
+
+
+def coverage(build):
+    """Prints the parts and writes the conditions with an outcome that no seed has to a file."""
+    parts = {"src without src/device": [0, 0], "src/device": [0, 0]}
+    missing = []
+    for file in replay(build):
+        path = pathlib.Path(file["filename"]).relative_to(ROOT)
+        part = parts["src/device" if path.parts[1] == "device" else "src without src/device"]
+        lines = (ROOT / path).read_text().splitlines()
+        for (line, column), taken in sorted(outcomes(file).items()):
+            part[0] += sum(count > 0 for count in taken)
+            part[1] += 2
+            for outcome, count in zip(("true", "false"), taken):
+                if count == 0:
+                    text = lines[line - 1].strip()
+                    missing.append(f"{path}:{line}:{column}: never {outcome}: {text}")
+    report = build / "uncovered.txt"
+    report.write_text("\n".join(missing) + "\n")
+    for name, (taken, total) in parts.items():
+        share = 100 * taken / total if total else 0
+        print(f"{name}: {taken} of {total} branches taken ({share:.1f} %)")
+    print(f"branches that are not taken: {report}")
+    return False
+
+
+def main():
+    style = argparse.RawTextHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=style)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("run", "minimise", "coverage"):
+        command = commands.add_parser(name)
+        command.add_argument("build", type=pathlib.Path)
+        if name == "run":
+            command.add_argument("seconds", type=int)
+        if name != "coverage":
+            command.add_argument("only", nargs="?")
+    arguments = vars(parser.parse_args())
+    return int(globals()[arguments.pop("command")](**arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
