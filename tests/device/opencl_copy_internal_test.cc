@@ -283,21 +283,13 @@ TEST_F(OpenClCopy, TheDefaultQueueOfTheTableIsUsed) {
 }
 
 TEST_F(OpenClCopy, AnImageIsRejected) {
-  const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
-  cl_image_desc description = {};
-  description.image_type = CL_MEM_OBJECT_IMAGE2D;
-  description.image_width = 16;
-  description.image_height = 16;
-  cl_int code = CL_SUCCESS;
-  mems_.push_back(
-      CL(clCreateImage)(context_, CL_MEM_READ_WRITE, &format, &description, nullptr, &code));
-  ASSERT_EQ(code, CL_SUCCESS);
+  cl_mem image = MakeImage(context_);
   Bytes host(kSize);
   Error error;
-  EXPECT_EQ(Begin(Mem(mems_.back()), Host(&host), &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(Begin(Mem(image), Host(&host), &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_STREQ(error.message,
                "source.data is a cl_mem of another type: expected a buffer, not an image or pipe");
-  EXPECT_EQ(Begin(Host(&host), Mem(mems_.back()), &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(Begin(Host(&host), Mem(image), &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_STREQ(error.message,
                "spec.target.handle is a cl_mem of another type: expected a buffer, not an image or "
                "pipe");

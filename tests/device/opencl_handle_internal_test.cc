@@ -49,17 +49,9 @@ TEST_F(OpenClHandle, ABufferOfAnotherContextIsRejected) {
 }
 
 TEST_F(OpenClHandle, AnImageIsRejected) {
-  const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
-  cl_image_desc description = {};
-  description.image_type = CL_MEM_OBJECT_IMAGE2D;
-  description.image_width = 16;
-  description.image_height = 16;
-  cl_int code = CL_SUCCESS;
-  mems_.push_back(
-      CL(clCreateImage)(context_, CL_MEM_READ_WRITE, &format, &description, nullptr, &code));
-  ASSERT_EQ(code, CL_SUCCESS);
+  cl_mem image = MakeImage(context_);
   Error error;
-  EXPECT_EQ(CheckHandle(mems_.back(), nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(CheckHandle(image, nullptr, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
   EXPECT_STREQ(
       error.message,
       "buffer.handle is a cl_mem of another type: expected a buffer, not an image or pipe");

@@ -146,16 +146,7 @@ TEST_F(OpenClPointer, ASubBufferHasItsOwnSize) {
 }
 
 TEST_F(OpenClPointer, AnImageIsRejected) {
-  const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
-  cl_image_desc description = {};
-  description.image_type = CL_MEM_OBJECT_IMAGE2D;
-  description.image_width = 16;
-  description.image_height = 16;
-  cl_int code = CL_SUCCESS;
-  cl_mem image =
-      CL(clCreateImage)(context_, CL_MEM_READ_WRITE, &format, &description, nullptr, &code);
-  ASSERT_EQ(code, CL_SUCCESS);
-  mems_.push_back(image);
+  cl_mem image = MakeImage(context_);
   const DLBridgeBuffer buffer = dlbridge_buffer_cl_mem(image, nullptr);
   DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
   Error error;

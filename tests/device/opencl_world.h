@@ -234,6 +234,20 @@ class World : public testing::Test {
     return mems_.back();
   }
 
+  // 16 x 16 pixels, which dlbridge rejects: it is no buffer.
+  cl_mem MakeImage(cl_context context) {
+    const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+    cl_image_desc description = {};
+    description.image_type = CL_MEM_OBJECT_IMAGE2D;
+    description.image_width = 16;
+    description.image_height = 16;
+    cl_int code = CL_SUCCESS;
+    mems_.push_back(
+        CL(clCreateImage)(context, CL_MEM_READ_WRITE, &format, &description, nullptr, &code));
+    EXPECT_EQ(code, CL_SUCCESS);
+    return mems_.back();
+  }
+
   // Released before its parent.
   cl_mem MakeSubBuffer(cl_mem parent, size_t offset, size_t size) {
     const cl_buffer_region region = {offset, size};
