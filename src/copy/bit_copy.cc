@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "copy/nibble_plane.h"
 #include "copy/plane_copy.h"
 #include "copy/vector_level.h"
 #include "support/checked.h"
@@ -204,6 +205,16 @@ int TransposedAxis(const StridedCopy& copy, const Walk& walk) {
 }
 
 template <int kBits>
+void CopyOnePlane(const unsigned char* from, Wide at, const PlaneAxis& row, const PlaneAxis& column,
+                  unsigned char* to) {
+  if (kBits == 4 && (at & 7) == 0 && column.from % 2 == 0) {
+    CopyNibblePlane(from + static_cast<int64_t>(at >> 3), row, column, to);
+  } else {
+    BitPlane<kBits>::Copy(from, at, row, column, to);
+  }
+}
+
+template <int kBits>
 void CopyPlanes(const StridedCopy& copy, const Walk& walk, int row_axis) {
   const auto* from = static_cast<const unsigned char*>(copy.from);
   auto* to = static_cast<unsigned char*>(copy.to);
@@ -232,8 +243,8 @@ void CopyPlanes(const StridedCopy& copy, const Walk& walk, int row_axis) {
   Steps steps(outer, outer.axes);
   Steps target_steps(target, outer.axes);
   do {
-    BitPlane<kBits>::Copy(from, static_cast<Wide>(steps.offset()) * kBits, row, column,
-                          to + target_steps.offset() * kBits / 8);
+    CopyOnePlane<kBits>(from, static_cast<Wide>(steps.offset()) * kBits, row, column,
+                        to + target_steps.offset() * kBits / 8);
     target_steps.Next();
   } while (steps.Next());
 }

@@ -16,9 +16,9 @@ constexpr int64_t kFar = 4 << 20;
 // The side of a block: the lines that a block touches stay in the first-level cache.
 constexpr int64_t kBlockSide = 32;
 constexpr int64_t kBlock = kBlockSide * kBlockSide;
-// The side of a block of data that is in no cache: its lines stay in the second-level cache, and
-// its pages in the second-level TLB.
-constexpr int64_t kFarSide = 128;
+// The side in bytes of a block of data that is in no cache: several adjacent lines of a page are
+// used soon after each other, and the pages of a block stay in the second-level TLB.
+constexpr int64_t kFarBytes = 1024;
 
 int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -217,6 +217,7 @@ class Transposition {
   // The stride of rows in the source and of columns in the target.
   static constexpr int64_t kItem = sizeof(T);
   static constexpr int64_t kSide = 16 / kItem;  // side of a square in registers
+  static constexpr int64_t kFarSide = kFarBytes / kItem;
   static constexpr int64_t kRows = kLine / kItem;
   static constexpr int64_t kColumns = kSide > 8 ? kSide : 8;
 
@@ -304,6 +305,7 @@ template <class T>
 class WideTransposition {
   static constexpr int64_t kItem = sizeof(T);
   static constexpr int64_t kSide = kLine / kItem;
+  static constexpr int64_t kFarSide = kFarBytes / kItem;
 
  public:
   static bool Suits(const Plane& plane) {

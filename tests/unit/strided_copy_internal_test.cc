@@ -279,6 +279,23 @@ TEST_F(StridedCopyTest, OfPlanesInEachDirection) {
   }
 }
 
+// Packed elements that are adjacent across the rows of the target, from even and odd places.
+TEST_F(StridedCopyTest, OfPackedPlanes) {
+  const int64_t rows[] = {8, 9, 15, 16, 17, 127, 128, 129, 258};
+  const int64_t columns[] = {8, 16, 120, 128, 136, 264};
+  for (const uint32_t bits : {1U, 2U, 4U}) {
+    for (const int64_t row : rows) {
+      for (const int64_t column : columns) {
+        for (const int64_t pitch : {row, row + 1, row + 8, -row, -row - 1}) {
+          ASSERT_NO_FATAL_FAILURE(Check({{row, column}, {1, pitch}, bits, false, false}));
+          ASSERT_NO_FATAL_FAILURE(
+              Check({{2, row, column}, {row, 1, pitch * 3}, bits, false, false}));
+        }
+      }
+    }
+  }
+}
+
 TEST_F(StridedCopyTest, OfRowsWithEachStep) {
   for (const uint32_t size : {1, 2, 3, 4, 8, 12, 16, 24, 40}) {
     for (int64_t length = 1; length <= 70; ++length) {
