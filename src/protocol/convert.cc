@@ -42,14 +42,19 @@ void FoldByteOffset(DLTensor* tensor) {
   tensor->byte_offset = 0;
 }
 
+// The producer may write to its struct meanwhile.
+template <class Managed>
+const void* DeleterOf(const Managed& tensor) {
+  return reinterpret_cast<const void*>(Load(&tensor.deleter));
+}
+
 // The function that a root calls to release its source; NULL if it is a function of this library.
 const void* ReleaserOf(Node* root) {
   switch (root->source_kind) {
     case SourceKind::kLegacy:
-      return reinterpret_cast<const void*>(static_cast<DLManagedTensor*>(root->source)->deleter);
+      return DeleterOf(*static_cast<DLManagedTensor*>(root->source));
     case SourceKind::kVersioned:
-      return reinterpret_cast<const void*>(
-          static_cast<DLManagedTensorVersioned*>(root->source)->deleter);
+      return DeleterOf(*static_cast<DLManagedTensorVersioned*>(root->source));
     case SourceKind::kWrapped:
       return reinterpret_cast<const void*>(static_cast<WrapTail*>(root->tail())->release);
     case SourceKind::kAllocation:
@@ -62,7 +67,7 @@ const void* ReleaserOf(Node* root) {
 template <class Managed>
 const void* ReleaserOf(const Managed& tensor) {
   const Node* node = OwnNode(&tensor);
-  return node != nullptr ? ReleaserOf(node->root) : reinterpret_cast<const void*>(tensor.deleter);
+  return node != nullptr ? ReleaserOf(node->root) : DeleterOf(tensor);
 }
 
 bool HasSameArray(int32_t ndim, const int64_t* a, const int64_t* b) {

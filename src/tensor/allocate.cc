@@ -3,6 +3,7 @@
 
 #include "describe/boundary.h"
 #include "describe/required.h"
+#include "support/load.h"
 #include "support/memory.h"
 #include "tensor/ipc_host.h"
 #include "tensor/options.h"
@@ -16,14 +17,16 @@ namespace {
 constexpr uint64_t kMostInside = 512;
 
 // The bytes after the tail of a node that also holds the tensor's memory; 0 if the memory is
-// allocated separately.
-uint64_t RoomInside(const NewTensor& tensor) {
+// allocated separately. If it is not 0, `shape` has the extents that the bytes were computed from:
+// the caller's array may change meanwhile.
+uint64_t RoomInside(const NewTensor& tensor, int64_t* shape) {
   if (tensor.allocator != nullptr || tensor.shareable || tensor.alignment > kDefaultAlignment) {
     return 0;
   }
   uint64_t bits = ItemBits(tensor.dtype, tensor.flags);
   for (int32_t i = 0; i < tensor.ndim; ++i) {
-    if (MulOverflows(bits, tensor.shape[i], &bits)) {
+    shape[i] = Load(tensor.shape + i);
+    if (MulOverflows(bits, shape[i], &bits)) {
       return 0;
     }
   }
@@ -56,13 +59,19 @@ bool AcquireMemory(const NewTensor& tensor, uint64_t bytes, uint64_t room, Alloc
   return tail->memory != nullptr;
 }
 
+// The memory of a tensor that is stored inline.
+struct Inside {
+  uint64_t room;         // 0: the memory is allocated separately
+  const int64_t* shape;  // the extents that `room` was computed from
+};
+
 // Writes shape and compact strides to the node and computes the size. RoomInside has already
 // checked the size of a tensor that is stored inline.
-DLBridgeStatus PlaceAxes(const NewTensor& tensor, uint64_t room, Node* node, int64_t* bytes,
+DLBridgeStatus PlaceAxes(const NewTensor& tensor, const Inside& inside, Node* node, int64_t* bytes,
                          DLBridgeError* error) {
-  if (room != 0) {
-    CopyAxes(tensor.ndim, tensor.shape, nullptr, node->shape(), node->strides());
-    *bytes = static_cast<int64_t>(room - (tensor.alignment - 1));
+  if (inside.room != 0) {
+    CopyAxes(tensor.ndim, inside.shape, nullptr, node->shape(), node->strides());
+    *bytes = static_cast<int64_t>(inside.room - (tensor.alignment - 1));
     return DLBRIDGE_OK;
   }
   Extent extent =
@@ -76,14 +85,14 @@ DLBridgeStatus PlaceAxes(const NewTensor& tensor, uint64_t room, Node* node, int
   return sink.status();
 }
 
-DLBridgeStatus FillAllocated(const NewTensor& tensor, uint64_t room, Node* node,
+DLBridgeStatus FillAllocated(const NewTensor& tensor, const Inside& inside, Node* node,
                              DLBridgeError* error) {
   int64_t bytes = 0;
-  DLBRIDGE_TRY(PlaceAxes(tensor, room, node, &bytes, error));
+  DLBRIDGE_TRY(PlaceAxes(tensor, inside, node, &bytes, error));
   auto* tail = static_cast<AllocationTail*>(node->tail());
   if (tensor.shareable && bytes != 0) {
     DLBRIDGE_TRY(AcquireShareable(static_cast<uint64_t>(bytes), tensor.alignment, tail, error));
-  } else if (!AcquireMemory(tensor, static_cast<uint64_t>(bytes), room, tail)) {
+  } else if (!AcquireMemory(tensor, static_cast<uint64_t>(bytes), inside.room, tail)) {
     return RejectMemory(error);
   }
   const DLTensor filled = {
@@ -160,13 +169,14 @@ DLBridgeStatus Allocate(const DLBridgeAllocateSpec& spec, Node** out, DLBridgeEr
 }  // namespace
 
 DLBridgeStatus AllocateTensor(const NewTensor& tensor, Node** out, DLBridgeError* error) {
-  const uint64_t room = RoomInside(tensor);
-  Node* node = AllocateNode(tensor.ndim, sizeof(AllocationTail) + room);
+  int64_t shape[DLBRIDGE_MAX_NDIM];
+  const Inside inside = {RoomInside(tensor, shape), shape};
+  Node* node = AllocateNode(tensor.ndim, sizeof(AllocationTail) + inside.room);
   if (node == nullptr) {
     return RejectMemory(error);
   }
   InitNode(node, tensor.ndim, tensor.flags);
-  const DLBridgeStatus status = FillAllocated(tensor, room, node, error);
+  const DLBridgeStatus status = FillAllocated(tensor, inside, node, error);
   if (status != DLBRIDGE_OK) {
     DiscardNode(node);
     return status;

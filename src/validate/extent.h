@@ -31,13 +31,14 @@ struct ByteExtent {
 
 // ScanAxes for a tensor whose product of extents overflows; such a tensor is valid only if an
 // extent is 0. It starts again from the last axis, so that the copied values are the checked ones.
+// Where the producer has changed them meanwhile and nothing overflows any more, it reports the
+// overflow that ScanAxes has seen.
 template <bool kStrides, bool kCopy>
 DLBRIDGE_COLD Extent ScanHugeAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
                                   int64_t* shape_out, int64_t* strides_out) {
   int64_t product = 1;
   int64_t signs = 0;
   bool empty = false;
-  bool overflow = false;
   for (int32_t i = ndim - 1; i >= 0; --i) {
     const int64_t extent = Load(shape + i);
     if (kCopy) {
@@ -47,11 +48,10 @@ DLBRIDGE_COLD Extent ScanHugeAxes(int32_t ndim, const int64_t* shape, const int6
     signs |= extent;
     empty |= extent == 0;
     if (MulOverflows(product, extent > 1 ? extent : 1, &product)) {
-      overflow = true;
       product = 0;
     }
   }
-  return {0, 0, 0, signs < 0, overflow && !empty, true};
+  return {0, 0, 0, signs < 0, !empty, true};
 }
 
 // Reads each entry once, from the last axis to the first. With kCopy it also writes them to
