@@ -570,6 +570,34 @@ def fuzz(session):
     stages.checks(session, *script, "run", binary, *words)
 
 
+@stage
+def models(session):
+    """spin and loom on the models of tests/models, and on models with faults."""
+    stages.checks(session, sys.executable, "-B", "tests/models/check.py", "spin", BUILD / "models")
+    if not shutil.which("cargo"):
+        session.warn("there is no cargo: the memory orders are left out")
+        stages.count(session, skipped=1)
+        return
+    manifest = ROOT / "tests/models/orders/Cargo.toml"
+    target = BUILD / "models/orders"
+    command = ("cargo", "test", "--release", "--locked", "--quiet")
+    files = ("--manifest-path", manifest, "--target-dir", target)
+    stages.quietly(session, "models-orders", *command, *files)
+    stages.count(session, passed=1)
+
+
+@stage
+def races(session):
+    """Each function while another thread changes its structs, under both sanitizers."""
+    stages.need(session, "clang++")
+    seconds = session.posargs[0] if session.posargs else "60"
+    for preset, variables in (("asan", ASAN), ("tsan", TSAN)):
+        program = stages.build(session, preset, targets=("race_test",)) / "tests/unit/race_test"
+        environment = {"DLBRIDGE_RACE_SECONDS": seconds, **variables}
+        session.run(str(program), "--gtest_brief=1", external=True, env=environment)
+        stages.count(session, passed=1)
+
+
 def released_library(session):
     return {"DLBRIDGE_LIBRARY": str(stages.build(session, "release") / "src/libdlbridge.so")}
 
