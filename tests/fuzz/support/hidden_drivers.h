@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps drivers of the machine out of targets that need none.
+#ifndef DLBRIDGE_TESTS_FUZZ_SUPPORT_HIDDEN_DRIVERS_H_
+#define DLBRIDGE_TESTS_FUZZ_SUPPORT_HIDDEN_DRIVERS_H_
+
+#include <cstdlib>
+
+namespace dlbridge_fuzz {
+
+// Call it before the library: it reads the environment once.
+inline void HideDrivers() {
+  static const bool hidden = [] {
+    for (const char* name :
+         {"DLBRIDGE_LIBCUDA", "DLBRIDGE_LIBHIP", "DLBRIDGE_LIBZE", "DLBRIDGE_LIBOPENCL"}) {
+#ifdef _WIN32
+      _putenv_s(name, "/nonexistent");
+#else
+      setenv(name, "/nonexistent", 1);
+#endif
+    }
+    return true;
+  }();
+  static_cast<void>(hidden);
+}
+
+}  // namespace dlbridge_fuzz
+
+#endif  // DLBRIDGE_TESTS_FUZZ_SUPPORT_HIDDEN_DRIVERS_H_
