@@ -66,6 +66,10 @@ endforeach()
 dlbridge_add_cuda_test(cuda_old_driver_test.cc fake_cuda_old)
 dlbridge_add_cuda_test(cuda_old_mark_internal_test.cc fake_cuda_old)
 
+dlbridge_add_fuzzer(cuda device)
+target_link_libraries(fuzz_cuda PRIVATE fake_cuda)
+target_compile_definitions(fuzz_cuda PRIVATE FAKE_CUDA_FILE="$<TARGET_FILE:fake_cuda>")
+
 # The bundle of `./run gpu --bundle`, packed from this build and run with the fake driver.
 if(NOT DLBRIDGE_STATIC AND NOT DLBRIDGE_SANITIZE)
   add_executable(gpu_timings ${PROJECT_SOURCE_DIR}/tests/gpu/timings.c)
