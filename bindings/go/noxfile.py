@@ -23,7 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SCRATCH = ROOT / "build/bindings/go"
 STATICCHECK = "honnef.co/go/tools/cmd/staticcheck@v0.8.2"
-FUZZ_TARGETS = ("FuzzForeign", "FuzzNames", "FuzzDescriptor")
+FUZZ_TARGETS = ("FuzzForeign", "FuzzNames", "FuzzDescriptor", "FuzzProgram")
 # The user's settings do not count, and nothing is written outside the scratch folder.
 SETTINGS = {
     **dict.fromkeys(("GOEXPERIMENT", "GODEBUG", "GOARCH", "GOOS", "GOWORK", "CGO_LDFLAGS")),
