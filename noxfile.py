@@ -598,6 +598,19 @@ def races(session):
         stages.count(session, passed=1)
 
 
+@stage
+def soak(session):
+    """Long runs; the threads also under ThreadSanitizer."""
+    stages.need(session, "clang++")
+    environment = {"DLBRIDGE_SOAK_SECONDS": session.posargs[0] if session.posargs else "600"}
+    options = ("-DDLBRIDGE_BUILD_BENCH=OFF",)
+    for preset, tests, variables in (("dev", "*", {}), ("tsan", "*Threads*", TSAN)):
+        binary = stages.build(session, preset, *options, targets=("soak_test",))
+        command = (str(binary / "tests/unit/soak_test"), f"--gtest_filter={tests}")
+        session.run(*command, external=True, env={**environment, **variables})
+        stages.count(session, passed=1)
+
+
 def released_library(session):
     return {"DLBRIDGE_LIBRARY": str(stages.build(session, "release") / "src/libdlbridge.so")}
 

@@ -30,10 +30,10 @@
 
 namespace dlbridge_test {
 
-// The time for one function: DLBRIDGE_RACE_SECONDS, else a quarter of a second.
+// The time for one function: DLBRIDGE_RACE_SECONDS, else 0.15 seconds.
 inline std::chrono::duration<double> RaceTime() {
   const char* seconds = std::getenv("DLBRIDGE_RACE_SECONDS");
-  return std::chrono::duration<double>(seconds != nullptr ? std::strtod(seconds, nullptr) : 0.25);
+  return std::chrono::duration<double>(seconds != nullptr ? std::strtod(seconds, nullptr) : 0.15);
 }
 
 // Pages between two unreadable ones. `size` bytes lie at the end of them, or at the start.
@@ -321,38 +321,43 @@ class WithoutInterrupts {};
 
 #else
 
-// While it lives, a timer interrupts this thread every 200 microseconds, and the handler changes
+// While it lives, a timer interrupts this thread every 200 microseconds
+// (less often where Scale() is small), and the handler changes
 // fields. So fields change in the middle of calls also where a machine seldom runs two threads at
 // once.
 class Interrupting {
  public:
   explicit Interrupting(RacingProducer* producer) {
-    producer_ = producer;
+    producer_.store(producer);
     struct sigaction action = {};
-    action.sa_handler = [](int) {
-      static Random random(11);
-      producer_->ChangeOneField(&random);
-    };
+    action.sa_handler = Change;
     action.sa_flags = SA_RESTART;
-    sigaction(SIGALRM, &action, &before_);
-    SetTimer(200);
+    sigaction(SIGALRM, &action, nullptr);
+    SetTimer(Scale() < 1 ? 5000 : 200);
   }
   Interrupting(const Interrupting&) = delete;
   Interrupting& operator=(const Interrupting&) = delete;
+  // The handler stays: a last signal may arrive later.
   ~Interrupting() {
     SetTimer(0);
-    sigaction(SIGALRM, &before_, nullptr);
+    producer_.store(nullptr);
   }
 
  private:
+  static void Change(int /*signal*/) {
+    static Random random(11);
+    RacingProducer* producer = producer_.load();
+    if (producer != nullptr) {
+      producer->ChangeOneField(&random);
+    }
+  }
   static void SetTimer(int microseconds) {
     const timeval interval = {0, microseconds};
     const itimerval timer = {interval, interval};
     setitimer(ITIMER_REAL, &timer, nullptr);
   }
 
-  static inline RacingProducer* producer_ = nullptr;
-  struct sigaction before_ = {};
+  static inline std::atomic<RacingProducer*> producer_{nullptr};
 };
 
 // Threads that are started while it lives are never interrupted.
