@@ -64,9 +64,9 @@ def measure(session, name, *arguments):
 
 
 def protect(session):
-    """No framework of this environment gets a writable alias of immutable memory."""
-    tests = str(BINDING / "tests/test_immutable.py")
-    session.run("pytest", "-q", "-p", "no:cacheprovider", tests)
+    """No framework of this environment writes to immutable memory, and JAX changes no dtype."""
+    tests = [str(BINDING / "tests" / name) for name in ("test_immutable.py", "test_values.py")]
+    session.run("pytest", "-q", "-p", "no:cacheprovider", *tests)
 
 
 @nox.session(python="3.11")

@@ -2,10 +2,12 @@
 """adapt: wraps an array so that any framework's from_dlpack accepts it."""
 
 import dataclasses
+import operator
 from typing import Any, Literal
 
 from . import _consumers, _core, _producers
 from ._constants import NEWEST_DLPACK
+from ._memory import is_choice, short
 
 # Device types whose `data` is an address, so that `byte_offset` can be added to it.
 _ADDRESSES = frozenset((1, 2, 3, 10, 11, 13, 14))
@@ -77,13 +79,12 @@ class Options:
 
     def __post_init__(self) -> None:
         for name, words in self._WORDS.items():
-            if getattr(self, name) not in words:
+            given = getattr(self, name)
+            if not isinstance(given, str) or given not in words:
                 expected = ", ".join(map(repr, words))
-                raise ValueError(
-                    f"expected {name} out of {expected}, found {getattr(self, name)!r}"
-                )
-        if self.copy not in (None, True, False):
-            raise ValueError(f"expected copy to be None, True or False, found {self.copy!r}")
+                raise ValueError(f"expected {name} out of {expected}, found {short(given)}")
+        if not is_choice(self.copy):
+            raise ValueError(f"expected copy to be None, True or False, found {short(self.copy)}")
         if self.consumer is not None:
             _consumers.by_name(self.consumer)
         if self.device is not None:
@@ -147,6 +148,10 @@ class _Answer:
     def copy(self, why: str) -> None:
         if not self.may_copy:
             raise Rejection(f"expected copies to be allowed, found copy=False: {why}")
+        self.make_copy()
+        self.note_copy(why)
+
+    def make_copy(self) -> None:
         if self.tensor.__dlpack_device__()[0] == _consumers.CPU:
             self.tensor = self.tensor.copy()
         else:
@@ -155,11 +160,17 @@ class _Answer:
             if self.tensor.readonly:
                 # dpnp's copies keep READ_ONLY of their source; this copy has one owner.
                 self.tensor = _writable_alias(self.tensor)
-        self.note_copy(why)
 
     def note_copy(self, why: str) -> None:
         self.copied = True
         self.report.append(f"copied: {why}")
+
+
+class _Consideration(_Answer):
+    """An answer that nobody will use: a copy is only assumed."""
+
+    def make_copy(self) -> None:
+        self.tensor = _writable_alias(self.tensor)
 
 
 class Adapted(_core.Exporter):
@@ -167,8 +178,13 @@ class Adapted(_core.Exporter):
 
     # The base class has the attributes, and makes objects of this class for plain arrays.
     __slots__ = ()
+    _answers: type[_Answer] = _Answer
 
     def __init__(self, array: Any, options: Options) -> None:
+        if not isinstance(options, Options):
+            raise TypeError(
+                f"expected Adapted to be made by dlbridge.adapt(x), found options {short(options)}"
+            )
         self.copied = False
         self.report: tuple[str, ...] = ()
         self.rejection: Rejection | None = None
@@ -252,6 +268,8 @@ class Adapted(_core.Exporter):
         copy: bool | None = None,
     ) -> Any:
         """Called by __dlpack__ of the base class, which may have recognised the consumer."""
+        if not is_choice(copy):
+            raise TypeError(f"expected copy to be None, True or False, found {short(copy)}")
         asked = _read_version(max_version)
         framework, certain = self._caller(1, asked, recognised)
         return self._exported(framework, certain, stream, asked, dl_device, copy)
@@ -274,8 +292,12 @@ class Adapted(_core.Exporter):
     def __buffer__(self, flags: int, /) -> memoryview:
         """For memoryview, from CPython 3.12 on."""
         tensor = self.tensor_for(_consumers.by_name("numpy"))[0]
-        if flags == _PLAIN_BYTES:
-            return tensor.__buffer__(flags)  # rejects read-only tensors
+        if flags == _PLAIN_BYTES and tensor.readonly:
+            # Whether the consumer ignored an exception before, as torch does, is not seen here.
+            raise BufferError(
+                "expected a request for a buffer that may be read-only, found one for plain bytes: "
+                "pass memoryview(x)"
+            )
         return memoryview(tensor)
 
     def export_for(self, framework: Any, stream: Any, asked: Any, dl_device: Any, copy: Any) -> Any:
@@ -339,7 +361,7 @@ class Adapted(_core.Exporter):
         """The tensor for this consumer. The order of the steps makes one copy serve all of them."""
         tensor = self._ordered(stream)
         may_copy = self._options.copy is not False and copy is not False
-        answer = _Answer(self._array, tensor, framework, may_copy)
+        answer = self._answers(self._array, tensor, framework, may_copy)
         if self._resolved:
             _check_resolved(answer, self._resolved[0])
         _place(answer, self._options, dl_device)
@@ -347,6 +369,7 @@ class Adapted(_core.Exporter):
         if self._options.copy or copy:
             answer.copy("the caller asked for a copy" if self._options.copy else "as asked")
         _lay_out(answer, self._options)
+        _align(answer)
         _protect(answer, self._options, asked, certain)
         _fold(answer)
         _check_alignment(answer)
@@ -366,6 +389,13 @@ class Adapted(_core.Exporter):
         # The import has consumed a capsule.
         source = tensor if type(self._array).__name__ == "PyCapsule" else self._array
         return _producers.import_array(source, stream=stream)
+
+
+class Considered(Adapted):
+    """An array whose exports are judged and dropped; nothing is copied for them."""
+
+    __slots__ = ()
+    _answers = _Consideration
 
 
 def _check_resolved(answer: _Answer, why: str) -> None:
@@ -424,6 +454,19 @@ def _check_dtype(answer: _Answer, options: Options) -> None:
         answer.report.append(f"bool as uint8, as {framework.title} counts it")
 
 
+def check_values_for(name: str, tensor: _core.Tensor) -> None:
+    """Rejects the request of a Tensor's __dlpack__ by a framework that would change the dtype."""
+    framework = _consumers.by_name(name)
+    narrower = _consumers.narrowed(framework, tensor.dtype)
+    if narrower is not None:
+        words = _consumers.narrowing_words(framework, tensor.dtype, narrower)
+        raise Rejection.with_message(
+            f"expected a dtype that the consumer keeps: {words}; dtype='narrow' of dlbridge.to and "
+            "dlbridge.adapt allows it",
+            dtype="narrow",
+        )
+
+
 def _check_narrowing(answer: _Answer, options: Options) -> None:
     """Values must not change, unless the caller permits it."""
     framework, dtype = answer.framework, answer.tensor.dtype
@@ -453,6 +496,21 @@ def _lay_out(answer: _Answer, options: Options) -> None:
     answer.copy(why)
 
 
+def _is_aligned(tensor: _core.Tensor, alignment: int) -> bool:
+    return not tensor.size or (tensor.data_ptr + tensor.byte_offset) % alignment == 0
+
+
+def _align(answer: _Answer) -> None:
+    """Copies memory with which the consumer cannot compute; arrays are aligned by chance."""
+    framework = answer.framework
+    if _is_aligned(answer.tensor, framework.needs_alignment):
+        return
+    why = _consumers.alignment_words(framework)
+    if not answer.may_copy:
+        raise Rejection(f"expected copies to be allowed, found copy=False: {why}", copy=None)
+    answer.copy(why)
+
+
 def _fold(answer: _Answer) -> None:
     """Adds `byte_offset` to `data`: several consumers reject or ignore it.
 
@@ -465,9 +523,8 @@ def _fold(answer: _Answer) -> None:
 
 def _check_alignment(answer: _Answer) -> None:
     """A consumer must not copy silently where copies are forbidden."""
-    framework, tensor = answer.framework, answer.tensor
-    address = tensor.data_ptr + tensor.byte_offset
-    if not answer.may_copy and tensor.size and address % framework.alignment:
+    framework = answer.framework
+    if not answer.may_copy and not _is_aligned(answer.tensor, framework.alignment):
         raise Rejection(
             f"expected copies to be allowed, found copy=False: {framework.title} copies memory "
             f"whose address is not a multiple of {framework.alignment}",
@@ -543,9 +600,9 @@ def _read_version(value: Any) -> tuple[int, int] | None:
     if value is None:
         return None
     try:
-        major, minor = (int(part) for part in value)
+        major, minor = (operator.index(part) for part in value)
     except (TypeError, ValueError):
-        raise TypeError(f"expected max_version of two integers, found {value!r}") from None
+        raise TypeError(f"expected max_version of two integers, found {short(value)}") from None
     if major < 0 or minor < 0:
         raise ValueError(f"expected max_version of at least (0, 0), found {value!r}")
     return (major, minor)
@@ -557,9 +614,9 @@ def _read_device(value: Any) -> tuple[int, int]:
         return _core.wrap(None, 0, (0,), "uint8", device=value).__dlpack_device__()
     try:
         kind, number = value
-        return int(kind), int(number or 0)
+        return operator.index(kind), 0 if number is None else operator.index(number)
     except (TypeError, ValueError):
-        raise TypeError(f"expected a device as text or (type, id), found {value!r}") from None
+        raise TypeError(f"expected a device as text or (type, id), found {short(value)}") from None
 
 
 def adapt(

@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from . import _consumers, _core, _producers
+from ._memory import is_choice, short
 
 
 class _ForNumPy:
@@ -72,8 +73,8 @@ def check(array: Any) -> None:
 
 def as_array(array: Any, dtype: Any, copy: bool | None) -> Any:
     """The result of __array__ as NumPy 2 defines it."""
-    if copy not in (None, True, False):
-        raise TypeError(f"expected copy to be None, True or False, found {copy!r}")
+    if not is_choice(copy):
+        raise TypeError(f"expected copy to be None, True or False, found {short(copy)}")
     made = numpy_array(array)
     if dtype is None or made.dtype == dtype:
         return made.copy() if copy else made

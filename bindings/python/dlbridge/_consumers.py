@@ -84,6 +84,9 @@ class Consumer:
     devices: frozenset[int] | None = frozenset((CPU,))
     # It silently copies data whose address is not a multiple of this.
     alignment: int = 1
+    # It imports data whose address is not a multiple of this, but its operations then end the
+    # process.
+    needs_alignment: int = 1
     # It copies tensors of other devices to this one if the last axis is compact. It never writes to
     # the source.
     moves_to: int | None = None
@@ -102,7 +105,7 @@ class Consumer:
         """Why this consumer rejects an export as it is; None if it accepts it.
 
         `export` has these attributes of a report of inspect: legacy, versioned, keywords, readonly,
-        dtype, device, shape, strides, byte_offset.
+        dtype, device, shape, strides, byte_offset, alignment.
         """
         if not takes_device(self, export.device[0]) and self.moves_to is None:
             return f"{self.title} does not support memory of device type {export.device[0]}"
@@ -125,6 +128,8 @@ class Consumer:
     def _rejects_layout(self, export: Any) -> str | None:
         if export.byte_offset and self.name in NO_BYTE_OFFSET:
             return f"{self.title} does not add byte_offset"
+        if export.alignment and export.alignment < self.needs_alignment and 0 not in export.shape:
+            return alignment_words(self)
         strides = export.strides
         if strides is None:
             return None
@@ -183,6 +188,7 @@ CONSUMERS = {
             dtypes=PLAIN | {"bfloat16"},
             distribution="tensorflow-cpu",
             devices=frozenset((CPU, CUDA, CUDA_HOST)),
+            needs_alignment=64,
         ),
         Consumer(
             "paddle",
@@ -256,6 +262,8 @@ ITSELF = Consumer("", "dlbridge.Tensor", newest=(1, 3), honours_read_only=True, 
 
 def by_name(name: str) -> Consumer:
     """The framework with this name; ValueError if there is none."""
+    if not isinstance(name, str):
+        raise TypeError(f"expected consumer to be a name, found an instance of {type(name)!r}")
     if name not in CONSUMERS:
         known = ", ".join(CONSUMERS)
         raise ValueError(f"expected a consumer out of {known}, found {name!r}")
@@ -364,6 +372,14 @@ def narrowing_words(framework: Consumer, dtype: str, narrower: str) -> str:
     """Describes the loss and the statement that prevents it."""
     words = f"{framework.title} changes {dtype} to {narrower}, which loses values"
     return f"{words}; {framework.keeps_by} makes it keep {dtype}" if framework.keeps_by else words
+
+
+def alignment_words(framework: Consumer) -> str:
+    """Describes the memory with which a consumer cannot compute."""
+    return (
+        f"{framework.title} ends the process in operations on memory whose address is not a "
+        f"multiple of {framework.needs_alignment}"
+    )
 
 
 def strides_of(framework: Consumer, device: int) -> str:

@@ -505,13 +505,13 @@ def _borrowed(capsule, report):
 
 def _bridged(x, report):
     """Framework -> why dlbridge.to rejects the array without options, or None. Copies nothing."""
-    from ._adapt import Adapted, Options
+    from ._adapt import Considered, Options
     from ._to import rejection_by
 
     consumers = _consumers.CONSUMERS
     try:
         source = _borrowed(x, report) if _is_capsule(x) else x
-        adapted = Adapted(source, Options())
+        adapted = Considered(source, Options())
     except Exception as error:
         return dict.fromkeys(consumers, _attempt(str, error)[0] or type(error).__name__)
     return {name: rejection_by(consumer, adapted) for name, consumer in consumers.items()}

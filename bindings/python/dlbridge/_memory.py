@@ -24,6 +24,17 @@ _KINDS = {
 }
 
 
+def is_choice(value: typing.Any) -> bool:
+    """Whether it is None, True or False; by identity, since comparing an array gives an array."""
+    return value is None or value is True or value is False
+
+
+def short(value: typing.Any) -> str:
+    """A description of a wrong argument in one line."""
+    text = repr(value)
+    return text if len(text) <= 80 and "\n" not in text else f"an instance of {type(value)!r}"
+
+
 def bits_of(dtype: Dtype) -> int:
     """Bits of one element; ValueError for an unknown name."""
     _, bits, lanes = wrap(None, 0, (0,), dtype).dtype_triple
@@ -39,8 +50,8 @@ def name_of(kind: str, size: int) -> str | None:
 
 def is_readonly(found: bool, writable: bool | None, what: str) -> bool:
     """Whether the tensor must be read-only; BufferError if `writable` forbids that."""
-    if writable not in (None, True, False):
-        raise TypeError(f"expected writable to be None, True or False, found {writable!r}")
+    if not is_choice(writable):
+        raise TypeError(f"expected writable to be None, True or False, found {short(writable)}")
     if found and writable:
         raise BufferError(f"expected {what} that may be written to, found a read-only one")
     return found or writable is False

@@ -26,8 +26,8 @@ def portable(x: Any, /, *, copy: bool | None = None) -> Tensor:
     is. ``x`` speaks DLPack, an array interface or the buffer protocol. ``copy``: None, memory of
     other devices is copied to the host; False, it is rejected; True, it is always copied.
     """
-    if copy not in (None, True, False):
-        raise TypeError(f"expected copy to be None, True or False, found {copy!r}")
+    if not _memory.is_choice(copy):
+        raise TypeError(f"expected copy to be None, True or False, found {_memory.short(copy)}")
     tensor = _tensor_of(x)
     if copy is None:
         copy = not _on_host(tensor)

@@ -80,6 +80,14 @@ def add(producer: Producer, replace: bool) -> None:
         _PACKAGES = _packages(PRODUCERS)
         _by_name_of_module = functools.lru_cache(maxsize=256)(_found_by_module)
         _consumers.limit_shortcuts(producer.name, *producer.packages)
+        if producer.immutable:
+            _core.share_immutable(_is_registered_as_immutable)
+
+
+def _is_registered_as_immutable(array: Any) -> bool:
+    """from_dlpack asks this. The legacy capsules of the other immutable arrays are read-only."""
+    producer = of_array(array)
+    return producer is not None and producer.registered and producer.immutable
 
 
 def of_array(array: Any) -> Producer | None:

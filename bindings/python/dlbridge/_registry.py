@@ -30,6 +30,7 @@ def register_consumer(
     dtypes: Iterable[str] | None = None,
     devices: Iterable[str] | None = ("cpu",),
     alignment: int = 1,
+    needs_alignment: int = 1,
     narrows: Mapping[str, str] | None = None,
     narrows_now: Callable[[], bool] | None = None,
     keeps_by: str = "",
@@ -49,7 +50,8 @@ def register_consumer(
     keeps_read_only: it keeps READ_ONLY. never_writes: its arrays are immutable.
     strides: "any", "not negative", "permuted" (compact with the axes in any order) or "compact".
     dtypes: names such as "float32"; None: any. devices: types such as "cpu", "cuda"; None: any.
-    alignment: it copies data whose address is not a multiple of this.
+    alignment: it copies data whose address is not a multiple of this. needs_alignment: it imports
+    such data, but cannot compute with it, so `to` and `adapt` copy it.
     narrows: dtypes that it changes silently, such as {"int64": "int32"}; narrows_now: whether it
     does so at the time of a call; keeps_by: the statement that prevents it.
     packages: other packages whose modules call __dlpack__ for it.
@@ -69,7 +71,8 @@ def register_consumer(
         narrows_now=_call("narrows_now", narrows_now),
         keeps_by=_text("keeps_by", keeps_by),
         devices=None if devices is None else _devices(devices),
-        alignment=_alignment(alignment),
+        alignment=_alignment("alignment", alignment),
+        needs_alignment=_alignment("needs_alignment", needs_alignment),
         exchange_type=_path("exchange_type", exchange_type) if exchange_type else "",
         packages=_names("packages", packages),
         registered=True,
@@ -92,7 +95,8 @@ def register_producer(
     """Describes a framework whose arrays are exported, for `to`, `adapt`, `inspect` and the doctor.
 
     name: the framework's module. title: its name in messages.
-    immutable: its arrays never change, which its exports do not record; they arrive read-only.
+    immutable: its arrays never change, which its exports do not record; they arrive read-only, also
+    by `from_dlpack`.
     writable: its arrays are writable, which its legacy capsules do not record.
     versioned: it exports versioned capsules when asked. device: the type of its arrays' device.
     packages: other packages whose modules define its arrays.
@@ -193,11 +197,11 @@ def _strides(value: Any) -> str:
     return _STRIDES[value]
 
 
-def _alignment(value: Any) -> int:
+def _alignment(what: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(_expected("alignment", "an integer", value))
+        raise TypeError(_expected(what, "an integer", value))
     if value < 1 or value & (value - 1):
-        raise ValueError(_expected("alignment", "a power of 2", value))
+        raise ValueError(_expected(what, "a power of 2", value))
     return value
 
 

@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 from . import _arrays, _consumers, _core
-from ._adapt import Adapted, Options
+from ._adapt import Adapted, Considered, Options
 
 
 def to(x: Any, target: Any, /, **options: Any) -> Any:
@@ -115,7 +115,7 @@ def _goes_through_numpy(framework: _consumers.Consumer, array: Adapted) -> bool:
     return framework.name == "dpnp" and array.device_pair[0] == _consumers.CPU
 
 
-def rejection_by(framework: _consumers.Consumer, array: Adapted) -> str | None:
+def rejection_by(framework: _consumers.Consumer, array: Considered) -> str | None:
     """Why `to` would reject an array that was adapted without options; None if it would not.
 
     Does not import the framework.

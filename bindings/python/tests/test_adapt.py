@@ -12,10 +12,11 @@ import dlbridge
 import numpy as np
 import pytest
 from dlbridge import _consumers, _core
-from dlbridge._adapt import Rejection
+from dlbridge._adapt import Considered, Options, Rejection
 
 BASE = np.arange(12, dtype=np.float32).reshape(3, 4)
 NUMPY_ASKS = {"max_version": (1, 0), "dl_device": None, "copy": None}
+ALIGNED = _consumers.Consumer("", "it", needs_alignment=64)
 # The module and the keywords with which each framework calls __dlpack__.
 ASKS = {
     "torch": ("torch.utils.dlpack", {"max_version": (1, 0)}),
@@ -243,15 +244,32 @@ def test_forbidden_copies():
         ({"grad": "drop"}, ValueError),
         ({"lazy": 1}, ValueError),
         ({"copy": "yes"}, ValueError),
+        ({"copy": BASE}, ValueError),
+        ({"copy": 1}, ValueError),
+        ({"readonly": BASE}, ValueError),
+        ({"dtype": ["keep"]}, ValueError),
         ({"consumer": "mxnet"}, ValueError),
+        ({"consumer": []}, TypeError),
+        ({"consumer": BASE}, TypeError),
         ({"device": "nowhere"}, ValueError),
         ({"device": 3.5}, TypeError),
+        ({"device": (1.9, 0)}, TypeError),
+        ({"device": (1, 0.0)}, TypeError),
+        ({"device": BASE}, TypeError),
         ({"unknown": 1}, TypeError),
     ],
 )
 def test_bad_options(option, error):
-    with pytest.raises(error):
+    name = next(iter(option))
+    with pytest.raises(error, match=f"expected .*{name}|unexpected .*{name}|nowhere") as caught:
         dlbridge.adapt(BASE, **option)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [5, None, BASE, {"copy": True}])
+def test_the_class_is_not_for_callers(options):
+    with pytest.raises(TypeError, match=r"made by dlbridge.adapt\(x\), found options"):
+        dlbridge.Adapted(BASE, options)
 
 
 def test_bad_requests():
@@ -260,6 +278,15 @@ def test_bad_requests():
         adapted.__dlpack__(max_version="1.0")
     with pytest.raises(ValueError, match="at least"):
         adapted.__dlpack__(max_version=(-1, 0))
+    with pytest.raises(TypeError, match="two integers"):
+        adapted.__dlpack__(max_version=(1.5, 0))
+    for copy in ("x", 1, BASE):
+        with pytest.raises(TypeError, match="expected copy to be None, True or False, found"):
+            adapted.__dlpack__(copy=copy)
+        with pytest.raises(TypeError, match="expected copy to be None, True or False, found"):
+            adapted.__array__(copy=copy)
+    with pytest.raises(TypeError, match="a device as text or"):
+        adapted.__dlpack__(dl_device=(1.9, 0))
     with pytest.raises(ValueError, match="stream=None"):
         adapted.__dlpack__(stream=2)
     with pytest.raises(BufferError, match="device"):
@@ -396,6 +423,7 @@ def test_takes_returns_the_reason():
             "shape": [3, 4],
             "strides": [4, 1],
             "byte_offset": 0,
+            "alignment": 64,
         }
         return types.SimpleNamespace(**{**plain, **changes})
 
@@ -403,6 +431,9 @@ def test_takes_returns_the_reason():
         device = (2, 0) if name == "cupy" else (1, 0)
         assert consumer.takes(export(device=device)) is None
         assert consumer.takes(export(device=device, strides=None)) is None
+    tensorflow = _consumers.by_name("tensorflow")
+    assert "multiple of 64" in tensorflow.takes(export(alignment=32))
+    assert tensorflow.takes(export(alignment=32, shape=[3, 0])) is None
     said = {
         "torch": export(readonly=True),
         "jax": export(strides=[0, 1]),
@@ -432,15 +463,62 @@ def test_strides_by_kind():
                 assert found == expected, (name, shape, strides)
 
 
-def test_a_consumer_that_copies_memory_that_is_not_aligned():
-    """copy=False rejects what JAX would copy silently."""
+def aligned_and_beside():
+    """Two arrays of 16 float32: at a multiple of 64, and 4 bytes past it."""
     block = np.zeros(192, np.uint8)
     start = -address(block) % 64
-    aligned = block[start : start + 64].view(np.float32)
-    beside = block[start + 4 : start + 68].view(np.float32)
+    return (block[start + past : start + past + 64].view(np.float32) for past in (0, 4))
+
+
+def test_a_consumer_that_copies_memory_that_is_not_aligned():
+    """copy=False rejects what JAX would copy silently."""
+    aligned, beside = aligned_and_beside()
     assert ask(dlbridge.adapt(aligned, consumer="jax", copy=False), "jax") is not None
     with pytest.raises(Rejection, match="not a multiple of 64; copy=None allows it") as caught:
         ask(dlbridge.adapt(beside, consumer="jax", copy=False), "jax")
     assert caught.value.remedy == {"copy": None}
     assert ask(dlbridge.adapt(beside, consumer="jax"), "jax") is not None
     assert ask(dlbridge.adapt(beside[:0], consumer="jax", copy=False), "jax") is not None
+
+
+def test_a_consumer_that_cannot_compute_with_memory_that_is_not_aligned():
+    """TensorFlow imports it and ends the process later, so it gets a copy."""
+    aligned, beside = aligned_and_beside()
+    beside[:] = range(16)
+    adapted = dlbridge.adapt(aligned, consumer="tensorflow", copy=False)
+    assert look(adapted.__dlpack__()).data_ptr == address(aligned)
+    adapted = dlbridge.adapt(beside, consumer="tensorflow")
+    copy = look(adapted.__dlpack__())
+    assert copy.data_ptr % 64 == 0
+    assert memoryview(copy).tolist() == list(range(16))
+    assert adapted.copied
+    assert "multiple of 64" in adapted.report[0]
+    shared = dlbridge.adapt(beside[:0], consumer="tensorflow", copy=False)
+    assert look(shared.__dlpack__()).size == 0
+    with pytest.raises(Rejection, match="ends the process.*; copy=None allows it") as caught:
+        dlbridge.adapt(beside, consumer="tensorflow", copy=False).__dlpack__()
+    assert caught.value.remedy == {"copy": None}
+
+
+def test_one_copy_aligns_and_protects():
+    """A read-only array at an odd address, for a consumer that forgets READ_ONLY."""
+    _, beside = aligned_and_beside()
+    beside.flags.writeable = False
+    adapted = dlbridge.adapt(beside, consumer="tensorflow")
+    copy = look(adapted.__dlpack__(), writable=True)
+    assert copy.data_ptr % 64 == 0
+    assert len(adapted.report) == 1
+
+
+def test_inspect_assumes_a_copy_and_makes_none():
+    _, beside = aligned_and_beside()
+    report = dlbridge.inspect(beside)
+    assert "multiple of 64" in report.consumers["tensorflow"]
+    assert report.bridged["tensorflow"] is None
+    beside.flags.writeable = False
+    empty = np.zeros(0, np.float32)
+    huge = np.lib.stride_tricks.as_strided(beside, (1 << 44,), (0,))  # too large for a copy
+    considered = Considered(_core.from_dlpack(huge), Options())
+    assert considered.export_for(ALIGNED, None, None, None, None) is not None
+    assert considered.copied
+    assert dlbridge.inspect(empty).consumers["tensorflow"] is None

@@ -23,6 +23,7 @@ def tables(monkeypatch):
     level = _core.shortcuts()
     yield
     _core.shortcuts(level)
+    _core.share_immutable(None)
 
 
 @pytest.fixture
@@ -105,6 +106,17 @@ def test_facts_about_layout_dtypes_devices_and_values(mine):
         dlbridge.adapt(there, consumer="mine").__dlpack__(max_version=(1, 0))
 
 
+def test_a_consumer_that_needs_alignment(mine):
+    dlbridge.register_consumer(
+        "mine", importer="load", max_version=(1, 0), keeps_read_only=True, needs_alignment=256
+    )
+    memory = np.zeros(512 + 8, np.uint8)
+    beside = memory[-memory.ctypes.data % 256 + 8 :][:8]
+    assert dlbridge.to(beside, "mine").data_ptr % 256 == 0
+    with pytest.raises(dlbridge.Rejection, match="multiple of 256.*copy=None"):
+        dlbridge.to(beside, "mine", copy=False)
+
+
 def test_whether_it_narrows_is_asked_at_each_call(mine):
     state = {"narrows": True}
     dlbridge.register_consumer(
@@ -131,6 +143,22 @@ def test_an_immutable_producer(mine):
     assert report.immutable and report.framework == "mine"
     assert "readonly='copy'" in report.bridged["torch"]
     assert _doctor.hands_out("mine", "1.0").immutable
+
+
+def test_from_dlpack_uses_that_fact(mine):
+    array = mine.Array(np.arange(3, dtype=np.float32))
+    assert not dlbridge.from_dlpack(array).readonly
+    dlbridge.register_producer("mine", immutable=True)
+    assert dlbridge.from_dlpack(array).readonly
+    assert dlbridge.from_dlpack(array, shape=(3,)).readonly
+    assert not dlbridge.from_dlpack(array, copy=True).readonly
+    with pytest.raises(BufferError, match="registered as immutable; use copy=True") as caught:
+        dlbridge.from_dlpack(array, writable=True)
+    assert caught.value.rule == "NOT_WRITABLE"
+    assert not dlbridge.from_dlpack(array.array).readonly, "of another producer"
+    _core.share_immutable(lambda array: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        dlbridge.from_dlpack(array)
 
 
 def test_a_writable_producer_of_legacy_capsules(mine):
@@ -184,6 +212,8 @@ def test_known_names_need_replace():
         ({"alignment": 3}, ValueError),
         ({"alignment": 0}, ValueError),
         ({"alignment": "4"}, TypeError),
+        ({"needs_alignment": 48}, ValueError),
+        ({"needs_alignment": None}, TypeError),
         ({"narrows": ["int64"]}, TypeError),
         ({"narrows": {"int64": "wide"}}, ValueError),
         ({"narrows_now": True}, TypeError),

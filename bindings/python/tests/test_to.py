@@ -81,9 +81,11 @@ def test_a_subclass_that_its_table_does_not_make():
 
 
 def test_a_framework_that_takes_capsules(tensorflow):
-    array = frozen()
+    array = np.from_dlpack(dlbridge.from_dlpack(frozen()).copy())  # aligned
+    array.flags.writeable = False
     taken = dlbridge.to(array, tensorflow)
     assert taken.data_ptr == array.__array_interface__["data"][0]
+    assert dlbridge.to(array[1:], tensorflow).data_ptr != array[1:].__array_interface__["data"][0]
     with pytest.raises(BufferError, match="strides='compact'"):
         dlbridge.to(BASE.T, "tensorflow")
     assert dlbridge.to(BASE.T, "tensorflow", strides="compact").strides == (3, 1)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Consumers that change dtypes: refused, unless the caller permits it or they keep the values."""
 
+import importlib.util
+import subprocess
 import sys
 import threading
 import types
@@ -141,6 +143,50 @@ def test_inspect_says_the_same(jax):
     jax.config.jax_enable_x64 = True
     report = dlbridge.inspect(array)
     assert report.consumers["jax"] is report.bridged["jax"] is None
+
+
+@pytest.mark.parametrize("dtype", WIDE)
+def test_a_tensor_is_not_narrowed_either(jax, dtype):
+    """from_dlpack of JAX, with a Tensor itself, whose request names no consumer."""
+    tensor = dlbridge.from_dlpack(np.array(VALUES, dtype))
+    with pytest.raises(dlbridge.Rejection, match=f"JAX changes {dtype}.*of dlbridge.to") as caught:
+        jax.dlpack.from_dlpack(tensor)
+    assert caught.value.remedy == {"dtype": "narrow"}
+    assert dlbridge.to(tensor, jax, **caught.value.remedy).dtype == WIDE[dtype]
+    assert np.from_dlpack(tensor).dtype == dtype
+    tensor.__dlpack__()  # by this program
+    jax.config.jax_enable_x64 = True
+    assert jax.dlpack.from_dlpack(tensor).dtype == dtype
+
+
+def test_a_tensor_of_another_dtype_goes_to_jax(jax):
+    for dtype in ("int32", "float32", "complex64", "bool"):
+        assert jax.dlpack.from_dlpack(dlbridge.from_dlpack(np.ones(3, dtype))).dtype == dtype
+
+
+REAL = """
+import dlbridge, jax, numpy
+for dtype in ("int64", "uint64", "float64", "complex128"):
+    array = numpy.array([1, 3], dtype)
+    tensor = dlbridge.from_dlpack(array)
+    for source in (tensor, dlbridge.adapt(array), dlbridge.adapt(tensor)):
+        try:
+            jax.dlpack.from_dlpack(source)
+        except dlbridge.Rejection as rejection:
+            assert rejection.remedy == {"dtype": "narrow"}
+        else:
+            raise AssertionError(f"JAX has changed {dtype}")
+    with jax.enable_x64(True):
+        assert jax.dlpack.from_dlpack(tensor).dtype == dtype
+"""
+
+
+def test_jax_itself():
+    """tests/interop runs this where JAX is installed."""
+    if importlib.util.find_spec("jax") is None:
+        pytest.skip("not installed: jax")
+    done = subprocess.run([sys.executable, "-c", REAL], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 def test_before_jax_is_imported_the_environment_decides(monkeypatch):

@@ -206,6 +206,33 @@ static PyObject* import_foreign(PyObject* object, PyObject* const* values, PyObj
   return result;
 }
 
+/* Marks the tensor of an immutable array as read-only, if the program has registered its producer:
+ * the export does not record it. A copy has one owner. Releases the tensor on failure. */
+static int protect_registered(CoreState* state, PyObject* object, int must_write,
+                              DLManagedTensorVersioned* tensor) {
+  PyObject* answer;
+  int immutable;
+  if (state->shortcuts.is_immutable == NULL ||
+      (tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0) {
+    return 0;
+  }
+  answer = PyObject_CallFunctionObjArgs(state->shortcuts.is_immutable, object, (PyObject*)NULL);
+  immutable = answer != NULL ? PyObject_IsTrue(answer) : -1;
+  Py_XDECREF(answer);
+  if (immutable == 1 && must_write) {
+    immutable = dlbridge_py_reject_(
+        PyExc_BufferError, DLBRIDGE_ERROR_POLICY, DLBRIDGE_RULE_NOT_WRITABLE,
+        "expected a writable tensor, found an array of a producer that is registered as immutable; "
+        "use copy=True");
+  }
+  if (immutable == 1) {
+    tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY; /* the owner may add this flag */
+  } else if (immutable < 0) {
+    dlbridge_py_release(tensor);
+  }
+  return immutable < 0 ? -1 : 0;
+}
+
 static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
                              PyObject* keywords) {
   CoreState* state = core_state_of_module(module);
@@ -215,8 +242,11 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
     return NULL;
   }
   if (keywords == NULL || CORE_TUPLE_SIZE(keywords) == 0) {
-    return dlbridge_py_import(&state->py, args[0], &core_import_options, &tensor) < 0
-               ? import_foreign(args[0], NULL, NULL)
+    if (dlbridge_py_import(&state->py, args[0], &core_import_options, &tensor) < 0) {
+      return import_foreign(args[0], NULL, NULL);
+    }
+    return protect_registered(state, args[0], 0, tensor) < 0
+               ? NULL
                : core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
   }
   if (read_import(&state->names, args + 1, keywords, &given) < 0) {
@@ -224,6 +254,11 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
   }
   if (dlbridge_py_import(&state->py, args[0], &given.how, &tensor) < 0) {
     return import_foreign(args[0], args + 1, keywords);
+  }
+  if (protect_registered(state, args[0],
+                         (given.policy.options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0,
+                         tensor) < 0) {
+    return NULL;
   }
   if (given.read_only) {
     tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY; /* the owner may add this flag */
@@ -635,6 +670,10 @@ PyMethodDef core_functions[] = {
     {"share_adapted", core_share_adapted, METH_VARARGS,
      "share_adapted($module, type, options, /)\n--\n\n"
      "The class of adapt's results, and the options of a call without any."},
+    {"share_immutable", core_share_immutable, METH_O,
+     "share_immutable($module, function, /)\n--\n\n"
+     "The function by which from_dlpack asks whether an array is immutable; None: it does not "
+     "ask."},
     {"shortcuts", core_shortcuts, METH_VARARGS,
      "shortcuts($module, level=..., /)\n--\n\n"
      "Which cases adapt and to answer without Python code: 2 all, 1 those of NumPy and PyTorch, 0 "

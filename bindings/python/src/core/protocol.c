@@ -46,11 +46,45 @@ static PyObject* answer_plain(CoreState* state, PyObject* self, PyObject* const*
   return shared != NULL ? dlbridge_py_capsule(shared, &newest, 0) : NULL;
 }
 
+/* Returns 1 if the tensor has a dtype that JAX changes unless x64 is enabled. */
+static int is_wide(PyObject* self) {
+  const DLManagedTensorVersioned* tensor;
+  DLDataType dtype = {0, 0, 0};
+  CORE_LOCK(self);
+  tensor = ((TensorObject*)self)->tensor;
+  if (tensor != NULL) {
+    dtype = tensor->dl_tensor.dtype;
+  }
+  CORE_UNLOCK();
+  return dtype.lanes == 1 &&
+         ((dtype.code <= kDLFloat && dtype.bits == 64) ||
+          (dtype.code == kDLComplex && dtype.bits == 128));
+}
+
+/* Rejects a request of JAX that would lose values. A tensor has no options that permit the loss. */
+static int check_values(CoreState* state, PyObject* self, PyObject* keywords) {
+  PyObject *module, *result;
+  if ((keywords != NULL && keywords == state->shortcuts.numpy_keywords) || !is_wide(self) ||
+      PyDict_GetItemWithError(PyImport_GetModuleDict(), state->words.jax) == NULL ||
+      !dlbridge_py_runs_in_("jax")) {
+    return PyErr_Occurred() ? -1 : 0;
+  }
+  module = PyImport_ImportModule("dlbridge._adapt");
+  result =
+      module != NULL ? PyObject_CallMethod(module, "check_values_for", "sO", "jax", self) : NULL;
+  Py_XDECREF(result);
+  Py_XDECREF(module);
+  return result != NULL ? 0 : -1;
+}
+
 PyObject* core_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   DLBridgePyRequest request;
   DLManagedTensorVersioned* shared;
   CoreState* state = core_state_of_type(Py_TYPE(self));
   PyObject* result = NULL;
+  if (state != NULL && check_values(state, self, keywords) < 0) {
+    return NULL;
+  }
   if (state != NULL && count == 0) {
     result = answer_plain(state, self, args, keywords);
   }

@@ -176,6 +176,14 @@ PyObject* core_share_adapted(PyObject* module, PyObject* args) {
   return Py_NewRef(Py_None);
 }
 
+PyObject* core_share_immutable(PyObject* module, PyObject* function) {
+  CoreShortcuts* shortcuts = &core_state_of_module(module)->shortcuts;
+  PyObject* old = shortcuts->is_immutable;
+  shortcuts->is_immutable = function != Py_None ? Py_NewRef(function) : NULL;
+  Py_XDECREF(old);
+  return Py_NewRef(Py_None);
+}
+
 PyObject* core_shortcuts(PyObject* module, PyObject* args) {
   CoreShortcuts* shortcuts = &core_state_of_module(module)->shortcuts;
   int level = shortcuts->level;

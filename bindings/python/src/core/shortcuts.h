@@ -10,6 +10,7 @@
 PyObject* core_adapt(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords);
 PyObject* core_to(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords);
 PyObject* core_share_adapted(PyObject* module, PyObject* args);
+PyObject* core_share_immutable(PyObject* module, PyObject* function);
 PyObject* core_shortcuts(PyObject* module, PyObject* args);
 
 #endif /* DLBRIDGE_BINDINGS_PYTHON_SHORTCUTS_H_ */

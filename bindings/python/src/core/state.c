@@ -111,6 +111,7 @@ static int make_names(CoreNames* names, CoreWords* words) {
       {&names->wait, "wait"},
       {&words->numpy, "numpy"},
       {&words->torch, "torch"},
+      {&words->jax, "jax"},
       {&words->ndarray, "ndarray"},
       {&words->tensor, "Tensor"},
       {&words->from_dlpack, "from_dlpack"},
@@ -139,6 +140,7 @@ int core_state_traverse(CoreState* state, visitproc visit, void* arg) {
   Py_VISIT((PyObject*)shortcuts->numpy_array);
   Py_VISIT((PyObject*)shortcuts->torch_tensor);
   Py_VISIT(shortcuts->numpy_keywords);
+  Py_VISIT(shortcuts->is_immutable);
   Py_VISIT(shortcuts->version);
   return dlbridge_py_traverse(&state->py, visit, arg);
 }
@@ -150,6 +152,7 @@ static void clear_shortcuts(CoreShortcuts* shortcuts) {
   Py_CLEAR(shortcuts->numpy_array);
   Py_CLEAR(shortcuts->torch_tensor);
   Py_CLEAR(shortcuts->numpy_keywords);
+  Py_CLEAR(shortcuts->is_immutable);
   Py_CLEAR(shortcuts->version);
 }
 

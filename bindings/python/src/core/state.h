@@ -43,6 +43,7 @@ typedef struct {
 typedef struct {
   PyObject* numpy;
   PyObject* torch;
+  PyObject* jax;
   PyObject* ndarray;
   PyObject* tensor;
   PyObject* from_dlpack;
@@ -55,6 +56,7 @@ typedef struct {
   PyTypeObject* numpy_array;  /* numpy.ndarray */
   PyTypeObject* torch_tensor; /* torch.Tensor */
   PyObject* numpy_keywords;   /* NumPy's tuple of names for __dlpack__ */
+  PyObject* is_immutable;     /* asks whether a registered producer's array is; NULL: none is */
   PyObject* version;          /* the tuple that a consumer passed last, and its value */
   DLPackVersion version_value;
   /* 2: all shortcuts. 1: those of NumPy and PyTorch, since the program has registered facts about
