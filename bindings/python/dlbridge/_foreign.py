@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects without DLPack that from_dlpack accepts: buffers, and columns of data frames.
+"""Objects without DLPack and without a buffer that from_dlpack accepts: columns of data frames.
 
 A column is accepted if its memory is one array of numbers; otherwise the error names the conversion
 that the caller must choose.
@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ._buffers import from_buffer
 from ._core import Tensor, from_dlpack
 
 _TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch", "MultiIndex")
@@ -25,25 +24,12 @@ def imported(x: Any, options: dict[str, Any]) -> Tensor | None:
     if isinstance(x, type) or _speaks_dlpack(x):
         return None
     read = _reader_of(x)
-    if read is not None:
-        return from_dlpack(read(x), **options)
-    if not _has_buffer(x):
-        return None
-    tensor = from_buffer(x)
-    return from_dlpack(tensor, **options) if options else tensor
+    return from_dlpack(read(x), **options) if read is not None else None
 
 
 def _speaks_dlpack(x: Any) -> bool:
     names = ("__dlpack__", "__dlpack_c_exchange_api__")
     return type(x).__name__ == "PyCapsule" or any(hasattr(x, name) for name in names)
-
-
-def _has_buffer(x: Any) -> bool:
-    try:
-        memoryview(x).release()
-    except TypeError:
-        return False
-    return True
 
 
 def _reader_of(x: Any) -> Callable[[Any], Any] | None:

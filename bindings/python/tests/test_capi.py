@@ -325,6 +325,89 @@ def test_wrap_buffer_holds_the_buffer(probe):
     assert from_dlpack(probe.wrap_buffer(b"abc", 3, (1, 0))).readonly
 
 
+def test_buffers_are_imported_and_borrowed(probe):
+    """Objects without DLPack; the buffer is released with the tensor."""
+    data = array.array("h", range(6))
+    (shape, flags, version, address) = imported(probe, data)
+    assert (shape, flags, version) == ((6,), 0, (1, 3))
+    assert address == data.buffer_info()[0]
+    data.append(6)
+    view = memoryview(bytes(24)).cast("i", (2, 3))[::-1]
+    (shape, flags, *_), owned = probe.borrow(view, 0)
+    assert (shape, flags, owned) == ((2, 3), READ_ONLY, 1)
+    kept = probe.make(data)
+    with pytest.raises(BufferError, match="export"):
+        data.append(7)
+    tensor = from_dlpack(kept)
+    assert memoryview(tensor).tolist() == list(range(7))
+    del kept, tensor
+    data.append(7)
+
+
+@pytest.mark.parametrize(
+    ("source", "dtype"),
+    [
+        (array.array("b", [1]), "int8"),
+        (array.array("B", [1]), "uint8"),
+        (array.array("l", [1]), "int64"),
+        (array.array("Q", [1]), "uint64"),
+        (array.array("f", [1]), "float32"),
+        (array.array("d", [1]), "float64"),
+        ((ctypes.c_bool * 2)(), "bool"),
+        ((ctypes.c_int16 * 2)(), "int16"),
+        ((ctypes.c_uint8.__ctype_be__ * 2)(), "uint8"),
+        (memoryview(b"ab").cast("b"), "int8"),
+    ],
+)
+def test_formats_of_buffers(probe, source, dtype):
+    assert from_dlpack(probe.make(source)).dtype == dtype
+
+
+class Pair(ctypes.Structure):
+    _fields_ = [("first", ctypes.c_uint8), ("second", ctypes.c_uint8)]
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        (memoryview(b"ab").cast("c"), "'c' of 1 bytes"),
+        ((ctypes.c_uint16.__ctype_be__ * 2)(), "'>H' of 2 bytes"),
+        ((ctypes.c_longdouble * 2)(), "of 16 bytes"),
+        ((ctypes.c_char_p * 2)(), "of 8 bytes"),
+        ((Pair * 2)(), "of 2 bytes"),
+    ],
+)
+def test_buffers_of_no_dtype_are_rejected(probe, source, found):
+    references = sys.getrefcount(source)
+    with pytest.raises(BufferError, match=found) as caught:
+        imported(probe, source)
+    assert caught.value.rule == "DTYPE_REJECTED"
+    assert "from_buffer(x, dtype=...)" in str(caught.value)
+    del caught
+    gc.collect()
+    assert sys.getrefcount(source) == references
+
+
+def test_an_object_with_dlpack_is_not_taken_by_its_buffer(probe):
+    class Both(bytearray):
+        def __dlpack__(self, **keywords):
+            raise TypeError("of the producer")
+
+    with pytest.raises(TypeError, match="of the producer"):
+        imported(probe, Both(4))
+    with pytest.raises(TypeError, match="supports DLPack"):
+        imported(probe, "text")
+
+
+def test_plain_bytes_of_a_read_only_tensor(probe):
+    """Only a consumer that was told that the memory is read-only does not get them."""
+    frozen = from_dlpack(b"immutable")
+    with pytest.raises(BufferError, match="after writable memory was rejected.*copy"):
+        probe.plain_bytes(frozen)
+    assert probe.plain_bytes(frozen.copy()) == 9
+    assert probe.plain_bytes(b"immutable") == 9
+
+
 def test_an_extensions_own_table_serves_every_consumer(probe):
     made = versioned()
     ours = probe.make(made.capsule())

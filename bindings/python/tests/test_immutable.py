@@ -8,6 +8,7 @@ these tests with the frameworks of its environments.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.machinery
 import json
 import os
@@ -33,9 +34,8 @@ CONSUMERS = {
     "dpnp": "moves",
 }
 SOURCES = {"numpy": "numpy", "bytes": "numpy", "jax": "jax", "tensorflow": "tensorflow"}
-# TensorFlow and Paddle crash when they are imported into one process. TensorFlow ends the process
-# in operations on memory that is not aligned to 64 bytes, which bytes seldom are.
-APART = {("tensorflow", "paddle"), ("paddle", "tensorflow"), ("tensorflow", "bytes")}
+# TensorFlow and Paddle crash when they are imported into one process.
+APART = {("tensorflow", "paddle"), ("paddle", "tensorflow")}
 
 
 def folders():
@@ -47,17 +47,56 @@ def is_installed(name):
     return importlib.machinery.PathFinder.find_spec(name, [*sys.path, *folders()]) is not None
 
 
-def test_read_only_memory_is_no_plain_buffer():
-    """torch.asarray and torch.frombuffer request plain bytes, as zlib does, and then write."""
+def test_plain_bytes_of_read_only_memory(tmp_path):
+    """hashlib, zlib and files read them. Who writes requests writable memory first, see test_capi."""
     frozen = dlbridge.from_buffer(b"immutable")
-    sources = [frozen]
+    assert hashlib.sha256(frozen).digest() == hashlib.sha256(b"immutable").digest()
+    assert zlib.crc32(frozen) == zlib.crc32(b"immutable")
+    with (tmp_path / "file").open("wb") as file:
+        file.write(frozen)
+    assert (tmp_path / "file").read_bytes() == b"immutable"
+    with (tmp_path / "file").open("rb") as file, pytest.raises((TypeError, BufferError)):
+        file.readinto(frozen)
+    with pytest.raises(BufferError, match="contiguous"):
+        zlib.crc32(frozen.view((4,), (2,)))
     if sys.version_info >= (3, 12):
-        sources.append(dlbridge.adapt(frozen))
-    for source in sources:
-        with pytest.raises(BufferError, match="plain bytes.*memoryview.*copy"):
-            zlib.crc32(source)
-        assert zlib.crc32(memoryview(source)) == zlib.crc32(b"immutable")
-    assert zlib.crc32(frozen.copy()) == zlib.crc32(b"immutable")
+        with pytest.raises(BufferError, match="plain bytes.*memoryview"):
+            zlib.crc32(dlbridge.adapt(frozen))
+        assert zlib.crc32(memoryview(dlbridge.adapt(frozen))) == zlib.crc32(b"immutable")
+
+
+TORCH = """
+import warnings
+import dlbridge, torch
+warnings.simplefilter("ignore")
+memory = bytes(range(16))
+frozen = dlbridge.from_buffer(memory)
+for take in (lambda x: torch.frombuffer(x, dtype=torch.uint8), torch.asarray, torch.as_tensor):
+    try:
+        take(frozen).fill_(7)
+    except Exception as error:
+        print(type(error).__name__)
+assert memory == bytes(range(16)), "torch wrote to bytes"
+assert torch.frombuffer(frozen.copy(), dtype=torch.uint8)[3] == 3
+"""
+
+# TensorFlow writes to every tensor by this operation, its own constants too: it needs a copy.
+TENSORFLOW = """
+import dlbridge, tensorflow
+memory = bytes(range(64))
+copy = dlbridge.to(memory, tensorflow, copy=True)
+tensorflow.raw_ops.InplaceUpdate(x=copy, i=[0], v=tensorflow.constant([7], "uint8"))
+assert memory == bytes(range(64))
+"""
+
+
+@pytest.mark.parametrize(("consumer", "program"), [("torch", TORCH), ("tensorflow", TENSORFLOW)])
+def test_functions_that_write_to_every_memory(consumer, program):
+    if not is_installed(consumer):
+        pytest.skip(f"not installed: {consumer}")
+    path = f"import sys; sys.path += {folders()!r}\n"
+    done = subprocess.run([sys.executable, "-c", path + program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
 
 
 REPLACED = """

@@ -41,13 +41,14 @@ static int check_memory(const DLManagedTensorVersioned* tensor, Py_buffer* view,
   if ((flags & PyBUF_WRITABLE) != 0 && (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
     return reject(view, "expected a tensor that may be written to, found a read-only one");
   }
-  if (flags == PyBUF_SIMPLE && (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
-    /* torch.asarray and torch.frombuffer write to memory that they get in this way. */
-    return reject(
-        view,
-        "expected a request for a buffer that may be read-only, found one for plain bytes, "
-        "whose consumer may write to this read-only tensor: pass memoryview(x) to "
-        "consumers that only read, and copy() of it to others");
+  if (flags == PyBUF_SIMPLE && (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 &&
+      PyErr_Occurred() != NULL) {
+    /* torch.asarray and torch.frombuffer ignore the exception of the request for writable memory,
+     * request plain bytes, and write to them. Consumers that only read have no exception. */
+    return reject(view,
+                  "expected a consumer that accepts read-only memory, found one that requested "
+                  "plain bytes after writable memory was rejected, and may write to this "
+                  "read-only tensor: pass copy() of it");
   }
   if (tensor->dl_tensor.ndim > PyBUF_MAX_NDIM) {
     return reject(view, "expected at most 64 axes, which is what a buffer can have");

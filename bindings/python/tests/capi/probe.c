@@ -194,6 +194,19 @@ static PyObject* wrap_buffer(PyObject* module, PyObject* args) {
   return capsule_of(tensor, version);
 }
 
+/* plain_bytes(x): a buffer as torch requests it, which ignores that writable memory was rejected. */
+static PyObject* plain_bytes(PyObject* module, PyObject* object) {
+  Py_buffer view;
+  (void)module;
+  if (PyObject_GetBuffer(object, &view, PyBUF_WRITABLE) < 0 &&
+      PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) < 0) {
+    return NULL;
+  }
+  PyErr_Clear();
+  PyBuffer_Release(&view);
+  return PyLong_FromSsize_t(view.len);
+}
+
 /* to_type(x, type): x handed to the type's own table. */
 static PyObject* to_type(PyObject* module, PyObject* args) {
   DLManagedTensorVersioned* tensor;
@@ -298,6 +311,7 @@ static PyMethodDef functions[] = {
     {"import_capsule", import_capsule, METH_VARARGS, NULL},
     {"wrap", wrap, METH_VARARGS, NULL},
     {"wrap_buffer", wrap_buffer, METH_VARARGS, NULL},
+    {"plain_bytes", plain_bytes, METH_O, NULL},
     {"to_type", to_type, METH_VARARGS, NULL},
     {"has_table", has_table, METH_O, NULL},
     {"make", make, METH_O, NULL},

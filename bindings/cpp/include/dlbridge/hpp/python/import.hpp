@@ -4,7 +4,8 @@
 #define DLBRIDGE_HPP_PYTHON_IMPORT_HPP_
 
 #include "dlbridge/hpp/owner.hpp"
-#include "dlbridge/hpp/python/buffer.hpp"
+#include "dlbridge/hpp/options.hpp"
+#include "dlbridge/hpp/python/error.hpp"
 
 DLBRIDGE_HPP_BEGIN
 namespace py::detail {
@@ -32,20 +33,6 @@ inline bool is_no_array(PyObject* object) noexcept {
   return none;
 }
 
-// The exception is that of an object without DLPack, and the object has a buffer instead.
-inline bool has_buffer_instead(DLBridgePy* py, PyObject* object) noexcept {
-  if (!PyObject_CheckBuffer(object) || !PyErr_ExceptionMatches(PyExc_TypeError)) {
-    return false;
-  }
-  const DLBridgePyPending_ pending = dlbridge_py_set_aside_();
-  const bool instead = !speaks_dlpack(py, object);
-  dlbridge_py_put_back_(pending);
-  if (instead) {
-    PyErr_Clear();
-  }
-  return instead;
-}
-
 // A tensor of the object that meets the demands, or an empty one with an exception.
 inline tensor import_object(PyObject* object, const policy& demands, access how) noexcept {
   DLBridgePyImportOptions options = dlbridge_py_import_options_init();
@@ -62,9 +49,8 @@ inline tensor import_object(PyObject* object, const policy& demands, access how)
     options.options |= DLBRIDGE_PY_VOUCH_WRITABLE;
   }
   options.policy = demands.raw();
-  const bool done = dlbridge_py_import(py, object, &options, &made) == 0 ||
-                    (has_buffer_instead(py, object) && import_buffer(py, object, demands, &made));
-  return done ? tensor::assume_validated(made) : tensor();
+  return dlbridge_py_import(py, object, &options, &made) == 0 ? tensor::assume_validated(made)
+                                                              : tensor();
 }
 
 // True if this thread may call Python, as far as the API answers that.
