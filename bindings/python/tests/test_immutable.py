@@ -48,7 +48,7 @@ def is_installed(name):
 
 
 def test_plain_bytes_of_read_only_memory(tmp_path):
-    """hashlib, zlib and files read them. Who writes requests writable memory first, see test_capi."""
+    """hashlib, zlib and files read them; a consumer that writes requests writable memory first."""
     frozen = dlbridge.from_buffer(b"immutable")
     assert hashlib.sha256(frozen).digest() == hashlib.sha256(b"immutable").digest()
     assert zlib.crc32(frozen) == zlib.crc32(b"immutable")

@@ -56,9 +56,8 @@ static int is_wide(PyObject* self) {
     dtype = tensor->dl_tensor.dtype;
   }
   CORE_UNLOCK();
-  return dtype.lanes == 1 &&
-         ((dtype.code <= kDLFloat && dtype.bits == 64) ||
-          (dtype.code == kDLComplex && dtype.bits == 128));
+  return dtype.lanes == 1 && ((dtype.code <= kDLFloat && dtype.bits == 64) ||
+                              (dtype.code == kDLComplex && dtype.bits == 128));
 }
 
 /* Rejects a request of JAX that would lose values. A tensor has no options that permit the loss. */

@@ -194,7 +194,8 @@ static PyObject* wrap_buffer(PyObject* module, PyObject* args) {
   return capsule_of(tensor, version);
 }
 
-/* plain_bytes(x): a buffer as torch requests it, which ignores that writable memory was rejected. */
+/* plain_bytes(x): a buffer as torch requests it, which ignores that writable memory was rejected.
+ */
 static PyObject* plain_bytes(PyObject* module, PyObject* object) {
   Py_buffer view;
   (void)module;

@@ -3,8 +3,8 @@
 #ifndef DLBRIDGE_HPP_PYTHON_IMPORT_HPP_
 #define DLBRIDGE_HPP_PYTHON_IMPORT_HPP_
 
-#include "dlbridge/hpp/owner.hpp"
 #include "dlbridge/hpp/options.hpp"
+#include "dlbridge/hpp/owner.hpp"
 #include "dlbridge/hpp/python/error.hpp"
 
 DLBRIDGE_HPP_BEGIN
