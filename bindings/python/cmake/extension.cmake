@@ -10,6 +10,7 @@ function(dlbridge_extension name pattern)
   endif()
   if(pattern MATCHES "\\.cc$")
     nanobind_add_module(${name} STABLE_ABI FREE_THREADED NB_STATIC NB_SUPPRESS_WARNINGS NOSTRIP ${sources})
+    dlbridge_unite_nanobind(${name})
   else()
     dlbridge_c_module(${name} ${sources})
   endif()
@@ -21,6 +22,14 @@ function(dlbridge_extension name pattern)
     BUILD_WITH_INSTALL_RPATH ON)
   dlbridge_strip(${name})
   install(TARGETS ${name} LIBRARY DESTINATION dlbridge)
+endfunction()
+
+# nanobind's library in two files: each of its sources alone takes a second for the headers. Its authors
+# compile all of them as one file too (nb_combined.cpp).
+function(dlbridge_unite_nanobind name)
+  get_target_property(libraries ${name} LINK_LIBRARIES)
+  list(FILTER libraries INCLUDE REGEX ^nanobind)
+  set_target_properties(${libraries} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
 function(dlbridge_link name)
