@@ -115,6 +115,10 @@ class Framework:
         """Whether the framework would write to the array."""
         return not self.immutable
 
+    def compute(self, array):
+        """An operation on the array; nothing for frameworks that only hold it."""
+        return array + array if hasattr(array, "__add__") else array
+
     def widen(self):
         """Makes the framework keep dtypes that it narrows; False if it did not narrow any."""
         return False

@@ -133,6 +133,13 @@ def _copies_unaligned(consumer):
     return same and consumer.address(array) != handmade.address(tensor)
 
 
+def _computes_with_unaligned(consumer):
+    """A consumer whose process ends here does not have this property."""
+    array, *_ = _view(consumer, (3,), (1,), 1)
+    consumer.compute(array)
+    return True
+
+
 def _adds_byte_offset(consumer):
     bits = cases.base("float32")
     tensor = _handmade(bits, "float32", shape=(2, 4), strides=(4, 1), byte_offset=16)
@@ -159,6 +166,10 @@ FACTS = {
     "copies unaligned data": (
         _copies_unaligned,
         lambda known: known.alignment > 4 or known.moves_to is not None,
+    ),
+    "computes with unaligned data": (
+        _computes_with_unaligned,
+        lambda known: known.needs_alignment == 1,
     ),
     "adds byte_offset": (
         _adds_byte_offset,
