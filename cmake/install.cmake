@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs three components: `runtime` has the files that a program needs to run, `development` those
 # that it needs to be built, and `documentation` those that belong to both. No installed file contains
-# a path of the build or the prefix, so an installation can be moved as a whole.
+# a path of the build or the prefix, so an installation can be moved as a whole. The component
+# `conformance`, the conformance kit, is installed only if it is asked for (conformance.cmake).
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -83,9 +84,17 @@ function(dlbridge_install_pc)
     set(DLBRIDGE_PC_ARCHIVE ${CMAKE_STATIC_LIBRARY_PREFIX}dlbridge${CMAKE_STATIC_LIBRARY_SUFFIX})
     list(APPEND names dlbridge-static)
   endif()
+  if(DLBRIDGE_CONFORMANCE)
+    configure_file(cmake/package/dlbridge-conformance.pc.in
+      ${package_files}/dlbridge-conformance.pc @ONLY)
+  endif()
   foreach(name IN LISTS names)
     configure_file(cmake/package/${name}.pc.in ${package_files}/${name}.pc @ONLY)
     install(FILES ${package_files}/${name}.pc DESTINATION ${pc_dir} COMPONENT development)
   endforeach()
 endfunction()
 dlbridge_install_pc()
+
+if(DLBRIDGE_CONFORMANCE)
+  include(cmake/conformance.cmake)
+endif()

@@ -168,6 +168,39 @@ def debug_complaints(stripped, debug):
     return complaints
 
 
+KIT = """
+include/dlbridge/conformance.h
+lib/cmake/dlbridge/dlbridgeConformanceTargets-release.cmake
+lib/cmake/dlbridge/dlbridgeConformanceTargets.cmake
+lib/libdlbridge_conformance.a
+lib/pkgconfig/dlbridge-conformance.pc
+"""
+
+
+def check_kit(archive):
+    """The archive beside this one has the conformance kit, for the same machine and C library."""
+    path = archive.path.with_name(archive.path.name.replace(".tar.gz", "-conformance.tar.gz"))
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            kit = unpack(path, archive.machine, pathlib.Path(name) / "kit")
+        except OSError as error:
+            return [f"no conformance kit: {error}"]
+        return [*kit_complaints(kit), *check_members(kit), *check_paths(kit)]
+
+
+def kit_complaints(kit):
+    found = {str(path.relative_to(kit.folder)) for path in files(kit)}
+    complaints = library_checks.difference(found, set(KIT.split()))
+    library = kit.folder / "lib/libdlbridge_conformance.a"
+    if not library.exists():
+        return complaints
+    complaints += library_checks.check_archive_undefined(library, None)
+    header = "include/dlbridge/conformance.h"
+    if (kit.folder / header).read_bytes() != (ROOT / "conformance/c" / header).read_bytes():
+        complaints.append(f"{header} is not the repository's")
+    return complaints
+
+
 def check_library(name):
     """A check of library_checks on the library, with the lists of this artefact."""
 

@@ -38,6 +38,7 @@ def main():
         checks = archive_checks.CHECKS.items()
         results = [(name, check(archive)) for name, check in checks]
         results.append(("debug information", archive_checks.check_debug(archive)))
+        results.append(("conformance kit", archive_checks.check_kit(archive)))
         return report(machine, results)
     checks = foreign_checks.CHECKS[kind].items()
     return report(kind, ((name, check(path, functions())) for name, check in checks))

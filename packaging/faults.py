@@ -124,10 +124,26 @@ def debug_results(release):
         yield "debug: another library", seen("another library", found)
 
 
+def kit_results(release):
+    """The conformance kit beside a release is missing, or has another header or a file more."""
+    with tempfile.TemporaryDirectory() as name:
+        archive = archive_checks.unpack(release, "x86_64", pathlib.Path(name) / "good")
+        yield "kit: none", archive_checks.check_kit(archive)
+        lost = archive._replace(path=pathlib.Path(name) / release.name)
+        yield "kit: no archive", seen("no conformance kit", archive_checks.check_kit(lost))
+        path = release.with_name(release.name.replace(".tar.gz", "-conformance.tar.gz"))
+        kit = archive_checks.unpack(path, "x86_64", pathlib.Path(name) / "kit")
+        append("include/dlbridge/conformance.h", "/* more */\n")(kit.folder)
+        yield "kit: other header", seen("not the repository's", archive_checks.kit_complaints(kit))
+        append("lib/more", "more")(kit.folder)
+        yield "kit: a file more", seen("lib/more", archive_checks.kit_complaints(kit))
+
+
 def main():
     (release,) = pathlib.Path(sys.argv[1]).resolve().glob("*-x86_64.tar.gz")
     status = check.report("fault", archive_results(release))
-    return status | check.report("fault", debug_results(release))
+    status |= check.report("fault", debug_results(release))
+    return status | check.report("fault", kit_results(release))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packs an installed build as cpack would name it, and beside it an archive of the library's debug
-information, which unpacks to where debuggers look. Unlike cpack, the same commit gives the same
-bytes: order, owner, modes and times do not depend on the machine.
+"""Packs an installed build as cpack would name it. Beside it: an archive of the library's debug
+information, which unpacks to where debuggers look, and one of the conformance kit, which unpacks
+over the release. Unlike cpack, the same commit gives the same bytes: order, owner, modes and times
+do not depend on the machine.
 
-pack.py BUILD FOLDER    prints the names of the two archives, the release last
+pack.py BUILD FOLDER    prints the names of the three archives, the release last
 """
 
 import gzip
@@ -62,18 +63,27 @@ def pack(folder, archive, time):
     print(archive)
 
 
+def install_kit(build, folder):
+    """Only the component of the conformance kit, without debug information."""
+    run("cmake", "--install", build, "--prefix", folder, "--component", "conformance")
+    run("llvm-objcopy", "--strip-debug", folder / "lib/libdlbridge_conformance.a")
+
+
 def main():
     build, releases = (pathlib.Path(name) for name in sys.argv[1:])
     name, time = package_name(build), commit_time()
     releases.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        release, debug = (pathlib.Path(scratch) / kind / name for kind in ("release", "debug"))
+        kinds = ("release", "debug", "conformance")
+        release, debug, kit = (pathlib.Path(scratch) / kind / name for kind in kinds)
         run("cmake", "--install", build, "--prefix", release)
         (library,) = (
             path for path in release.glob("lib/libdlbridge.so.*") if not path.is_symlink()
         )
         separate(library, debug / f"lib/.debug/{library.name}.debug")
+        install_kit(build, kit)
         pack(debug, releases / f"{name}-debug.tar.gz", time)
+        pack(kit, releases / f"{name}-conformance.tar.gz", time)
         pack(release, releases / f"{name}.tar.gz", time)
 
 

@@ -217,6 +217,53 @@ def pkg_config(session, linkage):
     place.expect_run("program_cxx")
 
 
+# docs/conformance_c.md shows these commands.
+CONFORMANCE = """
+cmake --install "$BUILD" --prefix "$PWD/kit"
+cmake --install "$BUILD" --prefix "$PWD/kit" --component conformance
+"""
+CONFORMANCE_PKG_CONFIG = """
+cc main.c array.c $(pkg-config --cflags --libs dlbridge-conformance) -o check_array
+"""
+CONFORMANCE_PROJECT = (
+    "cmake_minimum_required(VERSION 3.21)",
+    "project(consumer LANGUAGES C)",
+    "find_package(dlbridge REQUIRED COMPONENTS conformance)",
+    "add_executable(check_array ../main.c ../array.c)",
+    "target_link_libraries(check_array PRIVATE dlbridge::conformance)",
+)
+
+
+@nox.session
+@both_kinds
+def conformance(session, linkage):
+    """The conformance kit by CMake and pkg-config, for a project in C, without the C++ runtime."""
+    place = Scenario(session, linkage)
+    build = ROOT / ("build/release-static" if linkage == "static" else "build/release")
+    place.run(f"{CONFORMANCE}cp {ROOT}/conformance/c/examples/*.[ch] .", BUILD=build)
+    kit = place / "kit"
+    same_names(
+        files_below(kit) - files_below(prefix(linkage)),
+        {
+            "include/dlbridge/conformance.h",
+            "lib/cmake/dlbridge/dlbridgeConformanceTargets-release.cmake",
+            "lib/cmake/dlbridge/dlbridgeConformanceTargets.cmake",
+            "lib/libdlbridge_conformance.a",
+            "lib/pkgconfig/dlbridge-conformance.pc",
+        },
+    )
+    place.write("cmake/CMakeLists.txt", *CONFORMANCE_PROJECT)
+    place.cmake("build", f'-DCMAKE_PREFIX_PATH="{kit}"', where="cmake")
+    static = " --static" if linkage == "static" else ""
+    command = CONFORMANCE_PKG_CONFIG.replace("--libs", f"--libs{static}")
+    place.run(command, PKG_CONFIG_PATH=kit / "lib/pkgconfig")
+    for program in ("build/check_array", "check_array"):
+        needs = dynamic(place / program, "NEEDED")
+        demand("libstdc++.so.6" not in needs, f"{program} needs the C++ runtime: {needs}")
+        printed = place.run(f"./{program} --rounds 100", LD_LIBRARY_PATH=kit / "lib")
+        demand(" 0 failed, " in printed, f"{program} printed: {printed}")
+
+
 @nox.session
 @both_kinds
 def relocated(session, linkage):
