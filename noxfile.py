@@ -238,6 +238,8 @@ def install_both_kinds(session):
         prefix = PREFIX / name
         command = ("cmake", "--install", BUILD / folder, "--prefix", prefix)
         stages.quietly(session, f"install-{name}", *command)
+        kit = ("--component", "conformance")
+        stages.quietly(session, f"install-{name}-conformance", *command, *kit)
     OUTCOMES.mkdir(parents=True, exist_ok=True)
     return {
         "DLBRIDGE_PREFIX": str(PREFIX / "shared"),

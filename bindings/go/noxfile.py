@@ -39,7 +39,7 @@ SETTINGS = {
 nox.options.default_venv_backend = "none"
 nox.options.envdir = str(SCRATCH / "nox")
 nox.options.sessions = [
-    "format", "c_format", "vet", "tests", "race", "static", "plugin", "fuzz",
+    "format", "c_format", "vet", "tests", "race", "static", "plugin", "fuzz", "conformance",
 ]  # fmt: skip
 
 
@@ -161,6 +161,14 @@ def fuzz(session):
         if not re.search("execs: [1-9]", output):
             session.error(f"{target} did not run:\n{output}")
         session.log(output.splitlines()[-3])
+
+
+@check
+def conformance(session):
+    """The conformance kit for Go, a module of its own, on a library that uses dlbridge."""
+    with session.chdir("conformance"):
+        session.run("go", "vet", "./...")
+        session.run("go", "test", "-count=1", "./...")
 
 
 @check

@@ -24,6 +24,8 @@ SCRATCH = ROOT / "build/bindings/rust"
 TARGET = SCRATCH / "target"
 FEATURES = ("--features", "dlbridge/ndarray,dlbridge/half,dlbridge-sys/runtime")
 CRATES = ("-p", "dlbridge-sys", "-p", "dlbridge")
+# The conformance kit.
+KIT = ("-p", "dlbridge-conformance")
 STRICT = ("--", "-D", "warnings")
 # Variables of the user that lead to another library or to another build.
 IGNORED = ("PKG_CONFIG_LIBDIR", "DLBRIDGE_NO_PKG_CONFIG", "DLBRIDGE_STATIC", "RUSTFLAGS",
@@ -126,7 +128,7 @@ def clippy(session):
 def documentation(session):
     """The documentation builds without warnings."""
     session.env["RUSTDOCFLAGS"] = "-D warnings"
-    session.run("cargo", "doc", "--locked", "--no-deps", *CRATES, *FEATURES)
+    session.run("cargo", "doc", "--locked", "--no-deps", *CRATES, *KIT, *FEATURES)
 
 
 @check
@@ -137,7 +139,7 @@ def tests(session):
     outcomes.unlink(missing_ok=True)
     session.env["DLBRIDGE_OUTCOMES"] = str(outcomes)
     session.env["DLBRIDGE_LIBRARY"] = str(prefix(session) / "lib/libdlbridge.so")
-    session.run("cargo", "test", "--locked", *CRATES, *FEATURES)
+    session.run("cargo", "test", "--locked", *CRATES, *KIT, *FEATURES)
     if not outcomes.exists():
         session.error("the corpus did not run")
 

@@ -219,11 +219,11 @@ def pkg_config(session, linkage):
 
 # docs/conformance_c.md shows these commands.
 CONFORMANCE = """
-cmake --install "$BUILD" --prefix "$PWD/kit"
-cmake --install "$BUILD" --prefix "$PWD/kit" --component conformance
+cmake --install "$BUILD" --prefix "$PREFIX"
+cmake --install "$BUILD" --prefix "$PREFIX" --component conformance
 """
 CONFORMANCE_PKG_CONFIG = """
-cc main.c array.c $(pkg-config --cflags --libs dlbridge-conformance) -o check_array
+cc vector.c $(pkg-config --cflags --libs dlbridge-conformance) -o check_vector
 """
 CONFORMANCE_PROJECT = (
     "cmake_minimum_required(VERSION 3.21)",
@@ -234,14 +234,27 @@ CONFORMANCE_PROJECT = (
 )
 
 
+def read_conformance_example(place):
+    """Writes vector.c, the program of docs/conformance_c.md, which also has the commands above."""
+    text = (ROOT / "docs/conformance_c.md").read_text()
+    shown = re.findall(r"```c\n(.*?)```", text, re.DOTALL)
+    demand(len(shown) == 1, "docs/conformance_c.md has another number of programs than 1")
+    (place / "vector.c").write_text(shown[0])
+    lines = [*CONFORMANCE.splitlines(), *CONFORMANCE_PKG_CONFIG.splitlines()]
+    for line in [*lines, CONFORMANCE_PROJECT[2], CONFORMANCE_PROJECT[4]]:
+        demand(line in text, f"docs/conformance_c.md has no line '{line}'")
+
+
 @nox.session
 @both_kinds
 def conformance(session, linkage):
     """The conformance kit by CMake and pkg-config, for a project in C, without the C++ runtime."""
     place = Scenario(session, linkage)
-    build = ROOT / ("build/release-static" if linkage == "static" else "build/release")
-    place.run(f"{CONFORMANCE}cp {ROOT}/conformance/c/examples/*.[ch] .", BUILD=build)
     kit = place / "kit"
+    build = ROOT / ("build/release-static" if linkage == "static" else "build/release")
+    place.run(CONFORMANCE, BUILD=build, PREFIX=kit)
+    place.run(f"cp {ROOT}/conformance/c/examples/*.[ch] .")
+    read_conformance_example(place)
     same_names(
         files_below(kit) - files_below(prefix(linkage)),
         {
@@ -257,11 +270,17 @@ def conformance(session, linkage):
     static = " --static" if linkage == "static" else ""
     command = CONFORMANCE_PKG_CONFIG.replace("--libs", f"--libs{static}")
     place.run(command, PKG_CONFIG_PATH=kit / "lib/pkgconfig")
-    for program in ("build/check_array", "check_array"):
+    for program in ("build/check_array", "check_vector"):
         needs = dynamic(place / program, "NEEDED")
         demand("libstdc++.so.6" not in needs, f"{program} needs the C++ runtime: {needs}")
-        printed = place.run(f"./{program} --rounds 100", LD_LIBRARY_PATH=kit / "lib")
-        demand(" 0 failed, " in printed, f"{program} printed: {printed}")
+    found = {"LD_LIBRARY_PATH": kit / "lib"}
+    printed = place.run("build/check_array --rounds 100", **found)
+    demand(" 0 failed, " in printed, f"check_array printed: {printed}")
+    printed = place.run("./check_vector --only layout- || test $? -eq 1", **found)
+    failed = re.findall(r"^not ok \d+ - (\S+)$", printed, re.MULTILINE)
+    faults = ["transposed", "negative", "broadcast", "gaps", "byte-offset"]
+    equal(failed, [f"layout-{name}" for name in faults], "what the kit finds in vector.c")
+    demand('found: "an access outside of the data: byte 12 of 12"' in printed, printed)
 
 
 @nox.session

@@ -174,6 +174,8 @@ void SetUpChild(int descriptor) {
 [[noreturn]] void RunChild(const Chosen& chosen, int descriptor, uint32_t first, uint32_t last) {
   SetUpChild(descriptor);
   announce = AnnounceToParent;
+  watched.index = first;
+  AnnounceToParent(Snippet());
   for (uint32_t i = first; i < last; ++i) {
     watched.index = i;
     WriteRecord(descriptor, RunHere(chosen, i, true));
@@ -191,6 +193,7 @@ struct Child {
   int64_t limit;
   uint32_t next;  // the check whose record is awaited
   bool late;
+  bool started;
   int status;
   Snippet reproducer;  // of what the child runs
 };
@@ -218,6 +221,9 @@ Input ReadRecord(const Chosen& chosen, Child* child, Record* record) {
   record->reproducer.text[sizeof record->reproducer.text - 1] = 0;
   if (record->outcome == kAnnounced) {
     child->reproducer = record->reproducer;
+    // The time for a command to start is over.
+    child->deadline = child->started ? child->deadline : Now() + child->limit;
+    child->started = true;
     return Input::kNothing;
   }
   if (record->reproducer.text[0] == 0) {
@@ -357,7 +363,8 @@ DLBridgeStatus RunFrom(const Chosen& chosen, const Sink& sink, uint32_t* next,
   variable.Add("%s=%d %u %s", kVariable, ends[1], *next, chosen.project.name);
   char** environment = command ? EnvironmentWith(variable.text) : nullptr;
   const int64_t limit = chosen.settings.time_limit_ms;
-  Child child = {-1, ends[0], Now() + limit + (command ? kStart : 0), limit, *next, false, 0, {}};
+  Child child = {-1, ends[0], Now() + limit + (command ? kStart : 0), limit, *next, false, false,
+                 0,  {}};
   if (!command || environment != nullptr) {
     child.process = Start(chosen, ends, *next, environment);
   }
