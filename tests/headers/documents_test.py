@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the C examples of docs/*.md.
 
-documents_test.py --include DIR --documents DIR
+documents_test.py --include DIR... --documents DIR
 
-An example is the body of a function. A comment `<!-- given: ... -->` before it declares what its
-text takes as given.
+An example is the body of a function, or a program that starts with an #include. A comment
+`<!-- given: ... -->` before the former declares what its text takes as given.
 """
 
 import argparse
@@ -25,13 +25,17 @@ def examples(folder):
     """Pairs of a name and the program of each example."""
     for path in sorted(folder.glob("*.md")):
         for given, body in EXAMPLE.findall(path.read_text()):
+            if body.startswith("#include"):
+                yield path.name, body
+                continue
             program = f'{HEADERS}#include "dlbridge/dlbridge.h"\nvoid example(void);\n'
             yield path.name, f"{program}void example(void) {{\n{given}\n{body}}}\n"
 
 
-def complaints(program, include):
+def complaints(program, includes):
     """What the compiler writes if it rejects a program, else an empty text."""
-    command = [os.environ.get("CC", "cc"), "-std=c11", *WARNINGS, f"-I{include}"]
+    folders = [f"-I{name}" for name in includes]
+    command = [os.environ.get("CC", "cc"), "-std=c11", *WARNINGS, *folders]
     done = subprocess.run(
         [*command, "-fsyntax-only", "-x", "c", "-"], input=program, capture_output=True, text=True
     )
@@ -40,7 +44,7 @@ def complaints(program, include):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--include", type=pathlib.Path, required=True)
+    parser.add_argument("--include", type=pathlib.Path, required=True, nargs="+")
     parser.add_argument("--documents", type=pathlib.Path, required=True)
     options = parser.parse_args()
     found = list(examples(options.documents))
