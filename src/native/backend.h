@@ -54,6 +54,7 @@ struct CopyJob {
   DLBridgeStream stream;  // kind 0: the backend chooses
   bool marked;            // the job ends with copy_submit, unless a call fails
   bool rows_alone;        // set by copy_begin: a rectangle takes one call per row
+  bool unfinished;        // set by copy_finish and copy_submit: the driver may still be copying
   uint64_t state[16];
 };
 
@@ -176,7 +177,8 @@ struct Backend {
   void (*mark_free)(const StreamMark& mark);
 
   // Ends a copy like copy_finish, but does not wait: it marks the copy and all earlier work of its
-  // stream. Called only for jobs with a stream of the caller's. On failure it has waited.
+  // stream. Called only for jobs with a stream of the caller's. On failure it has waited, unless
+  // that failed too.
   DLBridgeStatus (*copy_submit)(CopyJob* job, StreamMark* out, DLBridgeError* error);
 
   // Sets bit i of `*capable` if the backend's device i can access memory of `native_device`, and

@@ -2,6 +2,8 @@
 // Strided to compact copies on any device, which wait for the driver or are ordered by a stream.
 #include "copy/copy.h"
 
+#include <atomic>
+
 #include "describe/boundary.h"
 #include "describe/device.h"
 #include "native/backend.h"
@@ -30,16 +32,16 @@ ByteExtent ReachOf(const LayoutSnapshot& layout, uint32_t item_bits) {
   return reach;
 }
 
-// Fills the target, whose data is NULL if there is nothing to copy.
+// Fills the target, whose data is NULL if there is nothing to copy. Sets `*unfinished` if a driver
+// may still be copying after a failure.
 DLBridgeStatus FillTarget(const DLTensor& source, uint64_t flags, const DLBridgeCopySpec& spec,
                           const LayoutSnapshot& layout, const CopyTarget& target, Pending* pending,
-                          DLBridgeError* error) {
+                          bool* unfinished, DLBridgeError* error) {
   const DLTensor& to = target.node->versioned.dl_tensor;
   if (to.data == nullptr) {
     return DLBRIDGE_OK;
   }
   const ItemWidths widths = WidthsOf(source.dtype, flags, target.node->flags);
-  bool unfinished = false;
   bool read_only = false;
   Transfer transfer = {&spec,
                        SourceSide(source),
@@ -49,7 +51,7 @@ DLBridgeStatus FillTarget(const DLTensor& source, uint64_t flags, const DLBridge
                        ReachOf(layout, widths.from),
                        target.bytes,
                        false,
-                       &unfinished,
+                       unfinished,
                        &read_only,
                        pending != nullptr ? pending->marks() : nullptr};
   DLBRIDGE_TRY(Move(&transfer, error));
@@ -72,6 +74,24 @@ DLBridgeStatus HoldShare(const DLManagedTensorVersioned& tensor, Pending* pendin
   return DLBRIDGE_OK;
 }
 
+// Targets that a driver may still write to, although waiting for it failed: they are leaked into
+// this list.
+std::atomic<Node*> g_written;
+
+// Ends a target that was not filled. The library's own memory is not freed while a driver may write
+// to it. That of an allocator is given back: only its owner knows when the driver has ended.
+void DropTarget(const DLBridgeCopySpec& spec, const CopyTarget& target, bool unfinished) {
+  if (!unfinished || spec.target.handle != 0 || spec.allocator != nullptr) {
+    ReleaseNode(target.node);
+    return;
+  }
+  Node* first = g_written.load(std::memory_order_relaxed);
+  do {
+    target.node->source = first;
+  } while (!g_written.compare_exchange_weak(first, target.node, std::memory_order_release,
+                                            std::memory_order_relaxed));
+}
+
 DLBridgeStatus CopySnapshot(const DLTensor& source, uint64_t flags, const DLBridgeCopySpec& spec,
                             const LayoutSnapshot& layout, Pending* pending, Node** out,
                             DLBridgeError* error) {
@@ -80,11 +100,12 @@ DLBridgeStatus CopySnapshot(const DLTensor& source, uint64_t flags, const DLBrid
   DLBRIDGE_TRY(MakeTarget(source, layout, spec, stream, &target, error));
   DLBridgeStatus status = pending != nullptr ? HoldShare(target.node->versioned, pending, error)
                                              : static_cast<DLBridgeStatus>(DLBRIDGE_OK);
+  bool unfinished = false;
   if (status == DLBRIDGE_OK) {
-    status = FillTarget(source, flags, spec, layout, target, pending, error);
+    status = FillTarget(source, flags, spec, layout, target, pending, &unfinished, error);
   }
   if (status != DLBRIDGE_OK) {
-    ReleaseNode(target.node);
+    DropTarget(spec, target, unfinished);
     return status;
   }
   CommitTarget(spec, &target);

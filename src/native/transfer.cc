@@ -102,19 +102,19 @@ DLBridgeStatus RejectStaging(const Transfer& transfer, DLBridgeError* error) {
 // Reports the first failure.
 DLBridgeStatus EndJob(const Transfer& transfer, const Backend& backend, CopyJob* job,
                       DLBridgeStatus status, DLBridgeError* error) {
-  if (status == DLBRIDGE_OK && transfer.mark != nullptr) {
-    return backend.copy_submit(job, transfer.mark, error);
-  }
-  const DLBridgeStatus finished = backend.copy_finish(job, status == DLBRIDGE_OK ? error : nullptr);
-  *transfer.unfinished = *transfer.unfinished || finished != DLBRIDGE_OK;
-  return status != DLBRIDGE_OK ? status : finished;
+  const bool succeeded = status == DLBRIDGE_OK;
+  const DLBridgeStatus ended = succeeded && transfer.mark != nullptr
+                                   ? backend.copy_submit(job, transfer.mark, error)
+                                   : backend.copy_finish(job, succeeded ? error : nullptr);
+  *transfer.unfinished = *transfer.unfinished || job->unfinished;
+  return succeeded ? ended : status;
 }
 
 // Carries out a plan.
 DLBridgeStatus RunPlan(const Transfer& transfer, const CopyPlan& plan, const Side& from,
                        const Side& to, DLBridgeError* error) {
   const Backend& backend = from.backend != nullptr ? *from.backend : *to.backend;
-  CopyJob job = {from.side, to.side, StreamFor(transfer, backend), transfer.mark != nullptr,
+  CopyJob job = {from.side, to.side, StreamFor(transfer, backend), transfer.mark != nullptr, false,
                  false,     {}};
   DLBRIDGE_TRY(backend.copy_begin(&job, error));
   const DLBridgeStatus status = job.rows_alone && TooManyRows(plan)

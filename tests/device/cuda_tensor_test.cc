@@ -48,6 +48,39 @@ TEST_F(CudaTensor, CallsThatFailOnTheWayThroughTheHost) {
                           "cuStreamCreate", "cuStreamDestroy_v2"});
 }
 
+// The driver may still write to the copy if waiting for it fails. Its memory must stay mapped: the
+// work that is left would end the process.
+TEST_F(CudaTensor, AWaitThatFailsKeepsTheMemoryOfTheCopy) {
+  CudaDevice device(0);
+  const DLBridgeBuffer memory = device.Allocate(4096);
+  const int64_t shape = 1024;
+  DLBridgeWrapSpec wrap = DLBRIDGE_WRAP_SPEC_INIT;
+  wrap.buffer = memory;
+  wrap.device = device.label();
+  wrap.dtype = kFloats.dtype;
+  wrap.ndim = 1;
+  wrap.shape = &shape;
+  DLManagedTensorVersioned* source = nullptr;
+  Error error;
+  ASSERT_EQ(dlbridge_wrap(&wrap, &source, &error), DLBRIDGE_OK) << error.message;
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  spec.stream = device.stream();
+  DLManagedTensorVersioned* copy = nullptr;
+  for (const uint32_t options : {uint32_t{DLBRIDGE_COPY_SHAREABLE}, uint32_t{0}}) {
+    spec.options = options;
+    fake_cuda_fail("cuStreamSynchronize", CUDA_ERROR_OUT_OF_MEMORY, 1);
+    EXPECT_EQ(dlbridge_copy(&source->dl_tensor, 0, &spec, &copy, &error), DLBRIDGE_ERROR_DRIVER);
+    fake_cuda_run();
+    fake_cuda_fail("cuEventRecord", CUDA_ERROR_OUT_OF_MEMORY, 1);
+    fake_cuda_fail("cuStreamSynchronize", CUDA_ERROR_OUT_OF_MEMORY, 1);
+    EXPECT_EQ(dlbridge_copy_async(source, &spec, &copy, &error), DLBRIDGE_ERROR_DRIVER);
+    fake_cuda_run();
+  }
+  EXPECT_EQ(copy, nullptr);
+  source->deleter(source);
+  device.Free(memory);
+}
+
 TEST_F(CudaTensor, AStreamThatCaptures) {
   CudaDevice device(0);
   const Current current(device.context());

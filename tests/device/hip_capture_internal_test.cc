@@ -52,7 +52,7 @@ DLBridgeStatus Copy(const FakeHip& fake, const DLBridgeStream& stream, DLBridgeE
   void* memory = fake.allocate(kFakeDevice, 1, kBytes);
   const CopySide from = {true, {kDLCPU, 0}, dlbridge_buffer_address(host)};
   const CopySide to = {false, dlbridge_device_hip(1), dlbridge_buffer_hip(memory)};
-  CopyJob job = {from, to, stream, false, false, {}};
+  CopyJob job = {from, to, stream, false, false, false, {}};
   const CopyBox box = {kBytes, 1, 1, 0, 0, 0, 0, 0, 0};
   const DLBridgeStatus began = kHipBackend.copy_begin(&job, error);
   if (began != DLBRIDGE_OK) {

@@ -24,7 +24,7 @@ CopySide Host(void* memory) { return {true, {kDLCPU, 0}, dlbridge_buffer_address
 
 DLBridgeStatus Transfer(const CopySide& from, const CopySide& to, const CopyBox& box,
                         const DLBridgeStream& stream, DLBridgeError* error) {
-  CopyJob job = {from, to, stream, false, false, {}};
+  CopyJob job = {from, to, stream, false, false, false, {}};
   const DLBridgeStatus began = kHipBackend.copy_begin(&job, error);
   if (began != DLBRIDGE_OK) {
     return began;

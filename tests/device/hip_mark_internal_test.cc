@@ -368,7 +368,7 @@ HIP_TEST(HipMark, InAForkedChild) {
 constexpr size_t kBytes = 64;
 
 CopyJob Begin(const CopySide& from, const CopySide& to, const DLBridgeStream& stream) {
-  CopyJob job = {from, to, stream, false, false, {}};
+  CopyJob job = {from, to, stream, false, false, false, {}};
   DLBridgeError error = DLBRIDGE_ERROR_INIT;
   EXPECT_EQ(kHipBackend.copy_begin(&job, &error), DLBRIDGE_OK) << error.message;
   const CopyBox box = {kBytes, 1, 1, 0, 0, 0, 0, 0, 0};

@@ -275,8 +275,10 @@ DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error) 
 }
 
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
+  job->unfinished = true;
   return InJob(*job, error, [&] {
     const Result waited = g_cuda.driver.stream_synchronize(StreamOf(*job));
+    job->unfinished = waited != kSuccess;
     const Result ended =
         job->state[kOwnStream] != 0 ? g_cuda.driver.stream_destroy(StreamOf(*job)) : kSuccess;
     DLBRIDGE_TRY(Check(waited, "cuStreamSynchronize", error));

@@ -176,9 +176,11 @@ DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error) 
 }
 
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
+  job->unfinished = true;
   DeviceScope scope;
   DLBRIDGE_TRY(EnterForJob(*job, &scope, error));
   const DLBridgeStatus status = WaitFor(StreamOf(*job), DeviceOfJob(*job), &scope, error);
+  job->unfinished = status != DLBRIDGE_OK;
   GiveStream(*job, status == DLBRIDGE_OK);
   return status == DLBRIDGE_OK ? scope.Leave(error) : status;
 }

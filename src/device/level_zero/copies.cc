@@ -378,6 +378,7 @@ DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
   } else {
     ReturnPair(copy->pair, 0);
   }
+  job->unfinished = !done;
   if (done) {
     const DLBridgeStatus dropped = DropList(copy, status == DLBRIDGE_OK ? error : nullptr);
     status = status == DLBRIDGE_OK ? dropped : status;
@@ -395,7 +396,8 @@ DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error) {
     MakeMark(copy->pair, copy->owner, out);
   } else {
     ReturnPair(copy->pair, 0);
-    if (IsDoneAnyway(*job, *copy)) {
+    job->unfinished = !IsDoneAnyway(*job, *copy);
+    if (!job->unfinished) {
       DropList(copy, nullptr);
     }
   }

@@ -515,6 +515,7 @@ DLBridgeStatus CopyPart(CopyJob* job, const CopyBox& box, DLBridgeError* error) 
 DLBridgeStatus CopyFinish(CopyJob* job, DLBridgeError* error) {
   const DLBridgeStatus done = Check(g_opencl.call.clFinish(QueueOf(*job)), "clFinish", error);
   const bool usable = done == DLBRIDGE_OK;
+  job->unfinished = !usable;
   const DLBridgeStatus let_go = LetGo(job, usable, usable ? error : nullptr);
   return usable ? let_go : done;
 }
@@ -540,7 +541,9 @@ DLBridgeStatus CopySubmit(CopyJob* job, StreamMark* out, DLBridgeError* error) {
     CopyFinish(job, nullptr);
     return status;
   }
-  return LetGo(job, true, error);
+  const DLBridgeStatus let_go = LetGo(job, true, error);
+  job->unfinished = let_go != DLBRIDGE_OK;
+  return let_go;
 }
 
 }  // namespace dlbridge::opencl
