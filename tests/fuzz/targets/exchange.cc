@@ -68,6 +68,34 @@ void LinkTables(Input* input, const std::vector<Table>& tables) {
   }
 }
 
+std::vector<Table> TakeTables(Input* input, GuardedMemory* memory) {
+  std::vector<Table> tables;
+  const size_t count = 1 + static_cast<size_t>(input->Below(input->OneIn(8) ? kMostTables : 6));
+  for (size_t i = 0; i < count; ++i) {
+    tables.push_back(TakeTable(input, memory));
+  }
+  LinkTables(input, tables);
+  return tables;
+}
+
+// A list of about as many tables as a consumer reads, of which only one is whole.
+std::vector<Table> TakeLongList(Input* input, GuardedMemory* memory) {
+  const size_t whole = kMostRead - 4 + static_cast<size_t>(input->Below(8));
+  const uint8_t nothing[] = {0};
+  std::vector<Table> tables;
+  while (tables.size() < whole + 4) {
+    Input zeros(nothing, 0);
+    tables.push_back(TakeTable(&zeros, memory));
+    if (tables.size() != whole) {
+      auto* table = reinterpret_cast<DLPackExchangeAPI*>(tables.back().header);
+      table->current_work_stream = nullptr;
+      tables.back().whole = false;
+    }
+  }
+  LinkTables(input, tables);
+  return tables;
+}
+
 // The newest whole table among the first that a consumer meets; the first of equal ones.
 const Table* ExpectedTable(const std::vector<Table>& tables) {
   const Table* newest = nullptr;
@@ -85,12 +113,8 @@ const Table* ExpectedTable(const std::vector<Table>& tables) {
 
 void FindTable(Input* input) {
   static GuardedMemory memory(kMostTables);
-  std::vector<Table> tables;
-  const size_t count = 1 + static_cast<size_t>(input->Below(input->OneIn(8) ? kMostTables : 6));
-  for (size_t i = 0; i < count; ++i) {
-    tables.push_back(TakeTable(input, &memory));
-  }
-  LinkTables(input, tables);
+  const std::vector<Table> tables =
+      input->OneIn(8) ? TakeLongList(input, &memory) : TakeTables(input, &memory);
   const DLPackVersion consumer = {input->OneIn(8) ? TakeVersionNumber(input) : 1U,
                                   TakeVersionNumber(input)};
   const Table* expected = ExpectedTable(tables);
