@@ -4,6 +4,7 @@
 #define DLBRIDGE_SRC_SUPPORT_MEMORY_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 
 #ifdef _WIN32
@@ -11,6 +12,8 @@
 #elif defined(__linux__)
 #include <sys/mman.h>
 #endif
+
+#include "support/checked.h"
 
 namespace dlbridge {
 
@@ -35,6 +38,15 @@ inline void AdviseHugePages([[maybe_unused]] void* memory, [[maybe_unused]] size
 #endif
 }
 
+// mimalloc 2.0.9 aligns some blocks of 1024 bytes to 128 bytes only, whatever was asked for. It
+// aligns sizes that are no power of two correctly.
+DLBRIDGE_COLD inline void* AllocateAlignedAgain(size_t alignment, size_t bytes, void* misaligned) {
+  void* memory = nullptr;
+  const bool failed = posix_memalign(&memory, alignment, bytes + alignment + 1) != 0;
+  std::free(misaligned);
+  return failed ? nullptr : memory;
+}
+
 // nullptr if there is no memory. `alignment` is a power of two.
 inline void* AllocateAligned(size_t alignment, size_t bytes) {
   const bool is_large = bytes >= kLeastOnHugePages;
@@ -42,6 +54,9 @@ inline void* AllocateAligned(size_t alignment, size_t bytes) {
   void* memory = nullptr;
   if (posix_memalign(&memory, alignment < least ? least : alignment, bytes) != 0) {
     return nullptr;
+  }
+  if (DLBRIDGE_UNLIKELY(reinterpret_cast<uintptr_t>(memory) % alignment != 0)) {
+    return AllocateAlignedAgain(alignment, bytes, memory);
   }
   if (is_large) {
     AdviseHugePages(memory, bytes);
