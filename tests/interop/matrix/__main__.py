@@ -12,7 +12,9 @@ import subprocess
 import sys
 from importlib import util
 
-from . import cases, frameworks, report, results
+from dlbridge.conformance import frameworks
+
+from . import cases, report, results
 
 TITLES = {
     "main": "Current frameworks",

@@ -7,8 +7,9 @@ import re
 import weakref
 
 from dlbridge import _consumers, adapt, to
+from dlbridge.conformance import handmade
 
-from . import cases, handmade
+from . import cases
 
 # The status of a cell. `absent`: the producer has no such array or does not export it.
 OK, WRONG, REJECTED, ABSENT, CRASH = "ok", "wrong", "rejected", "absent", "crash"

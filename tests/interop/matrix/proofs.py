@@ -6,8 +6,9 @@ so that only the property in question can cause a rejection.
 """
 
 from dlbridge import _consumers
+from dlbridge.conformance import handmade
 
-from . import cases, handmade, measure
+from . import cases, measure
 
 PROVED, UNPROVED = "proved", "unproved"
 # The closed list of reasons for a cell that cannot work.

@@ -3,7 +3,9 @@
 
 import html
 
-from . import cases, frameworks, measure, proofs, results
+from dlbridge.conformance import frameworks
+
+from . import cases, measure, proofs, results
 
 # The letter of a permission in a cell.
 LETTERS = {

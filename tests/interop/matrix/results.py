@@ -3,7 +3,9 @@
 
 import json
 
-from . import cases, drive, frameworks, measure, proofs
+from dlbridge.conformance import frameworks
+
+from . import cases, drive, measure, proofs
 
 MODES = ("native", "dlbridge")
 # Handmade tensors use the memory of this framework, which must be installed.

@@ -11,8 +11,9 @@ import textwrap
 
 import numpy as np
 import pytest
+from dlbridge.conformance import frameworks, handmade
 
-from . import cases, drive, frameworks, handmade, measure, proofs, report, results
+from . import cases, drive, measure, proofs, report, results
 
 
 class Consumer(frameworks.NumPy):

@@ -12,7 +12,9 @@ import os
 import sys
 import warnings
 
-from . import cases, frameworks, handmade, measure, proofs
+from dlbridge.conformance import frameworks, handmade
+
+from . import cases, measure, proofs
 
 MODES = {**measure.MODES, "proof": proofs.prove, "fact": proofs.fact}
 

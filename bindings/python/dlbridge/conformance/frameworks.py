@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frameworks of the matrix: each makes the array of a case, imports arrays and reads them.
+"""Frameworks: each makes the array of a case, imports arrays and reads them.
 
-This module does not use dlbridge: the frameworks themselves describe their arrays.
+Nothing here uses dlbridge: the frameworks themselves describe their arrays.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 
-from . import cases, handmade
+from . import bases, handmade
 
 # Set before the imports: TensorFlow logs while loading, and all frameworks look for GPUs.
 ENVIRONMENT = {
@@ -52,7 +52,7 @@ class Framework:
         form = getattr(self, case.form, None)
         if form is None:
             raise Lacks(f"{self.title} has no array that is {case.form.replace('_', ' ')}")
-        return form(self.of(cases.base(case.dtype), case.dtype))
+        return form(self.of(bases.base(case.dtype), case.dtype))
 
     def of(self, bits, dtype):
         """An array of the framework with these bits."""
@@ -139,7 +139,7 @@ class NumPy(Framework):
     name, title, module, distribution = "numpy", "NumPy", "numpy", "numpy"
 
     def of(self, bits, dtype):
-        if dtype in cases.BITS:
+        if dtype in bases.BITS:
             return bits.view(getattr(importlib.import_module("ml_dtypes"), dtype))
         return bits
 
@@ -182,7 +182,7 @@ class PyTorch(Framework):
     name, title, module, distribution = "torch", "PyTorch", "torch", "torch"
 
     def of(self, bits, dtype):
-        if dtype not in cases.BITS:
+        if dtype not in bases.BITS:
             return self.library.from_numpy(bits).clone()
         carrier = self.library.from_numpy(bits.view(bits.dtype.str.replace("u", "i"))).clone()
         return carrier.view(getattr(self.library, dtype))
@@ -204,7 +204,7 @@ class PyTorch(Framework):
 
     def bits(self, array, dtype):
         plain = array.detach().resolve_conj().resolve_neg().contiguous()
-        if dtype in cases.BITS:
+        if dtype in bases.BITS:
             plain = plain.view(self.library.uint8)
         return _numpy_bits(plain.numpy())
 
@@ -224,7 +224,7 @@ class Jax(Framework):
         importlib.import_module("jax.dlpack")
 
     def of(self, bits, dtype):
-        if dtype in cases.BITS:
+        if dtype in bases.BITS:
             bits = bits.view(getattr(importlib.import_module("ml_dtypes"), dtype))
         with self._x64(dtype):
             return self.numpy.array(bits, copy=True).block_until_ready()
@@ -271,7 +271,7 @@ class TensorFlow(Framework):
     immutable = True
 
     def of(self, bits, dtype):
-        if dtype in cases.BITS:
+        if dtype in bases.BITS:
             bits = bits.view(getattr(importlib.import_module("ml_dtypes"), dtype))
         return self.library.identity(self.library.constant(bits))
 
@@ -301,7 +301,7 @@ class Paddle(Framework):
     def of(self, bits, dtype):
         if dtype == "uint16":
             raise Lacks("Paddle has no uint16; it reads such arrays as bfloat16")
-        if dtype not in cases.BITS:
+        if dtype not in bases.BITS:
             return self.library.to_tensor(bits, place="cpu")
         carrier = self.library.to_tensor(bits.view("uint8"), place="cpu")
         return carrier.view(dtype)
@@ -314,13 +314,13 @@ class Paddle(Framework):
         return self.library.as_strided(array, array.shape, [0, 1])
 
     def empty(self, array):
-        return self.library.to_tensor(cases.base("float32")[:0], place="cpu")
+        return self.library.to_tensor(bases.base("float32")[:0], place="cpu")
 
     def take(self, source):
         return self.library.utils.dlpack.from_dlpack(source)
 
     def bits(self, array, dtype):
-        if dtype in cases.BITS:
+        if dtype in bases.BITS:
             array = array.contiguous().view("uint8")
         return _numpy_bits(array.detach().numpy())
 
@@ -337,7 +337,7 @@ class TvmFfi(Framework):
 
     def make(self, case):
         """tvm-ffi only holds imported arrays, which are handmade here."""
-        array = cases.base(case.dtype)
+        array = bases.base(case.dtype)
         forms = {
             "plain": lambda: array,
             "transposed": lambda: array.T,
@@ -355,7 +355,7 @@ class TvmFfi(Framework):
             "data": part.__array_interface__["data"][0],
             "byte_offset": 0,
             "device": handmade.CPU,
-            "dtype": cases.TRIPLES[case.dtype],
+            "dtype": bases.TRIPLES[case.dtype],
             "shape": part.shape,
             "strides": tuple(step // part.itemsize for step in part.strides),
         }
@@ -375,7 +375,7 @@ class TvmFfi(Framework):
     def dtype(self, array):
         """Read from the struct, since `dtype` of a complex tensor raises."""
         triple = self.described(array)["dtype"]
-        return {named: name for name, named in cases.TRIPLES.items()}.get(triple, str(triple))
+        return {named: name for name, named in bases.TRIPLES.items()}.get(triple, str(triple))
 
     def address(self, array):
         return array.data_ptr()
@@ -392,15 +392,15 @@ class OnnxRuntime(Framework):
         "float8_e5m2fnuz": 20,
     }
     _names = {
-        **{f"tensor({name})": name for name in cases.TRIPLES},
-        **{f"tensor({name.replace('_', '')})": name for name in cases.BITS},
+        **{f"tensor({name})": name for name in bases.TRIPLES},
+        **{f"tensor({name.replace('_', '')})": name for name in bases.BITS},
         "tensor(float)": "float32",
         "tensor(double)": "float64",
     }
 
     def of(self, bits, dtype):
         value = self.library.OrtValue
-        if dtype in cases.BITS:
+        if dtype in bases.BITS:
             return value.ortvalue_from_numpy_with_onnx_type(bits, self._elements[dtype])
         return value.ortvalue_from_numpy(bits)
 
@@ -408,7 +408,7 @@ class OnnxRuntime(Framework):
         """An OrtValue has no views; special shapes are made from a NumPy array."""
         parts = {"empty": lambda a: a[:0], "scalar": lambda a: a[1, 1, ...].copy()}
         if case.form in parts:
-            return self.of(parts[case.form](cases.base(case.dtype)), case.dtype)
+            return self.of(parts[case.form](bases.base(case.dtype)), case.dtype)
         if case.form not in ("plain", "byte_offset"):
             raise Lacks(f"an OrtValue is never {case.form.replace('_', ' ')}")
         return super().make(case)
@@ -424,7 +424,7 @@ class OnnxRuntime(Framework):
         count = 1
         for extent in array.shape():
             count *= extent
-        return ctypes.string_at(array.data_ptr(), count * cases.TRIPLES[dtype][1] // 8)
+        return ctypes.string_at(array.data_ptr(), count * bases.TRIPLES[dtype][1] // 8)
 
     def shape(self, array):
         return tuple(array.shape())
@@ -441,7 +441,7 @@ class PyArrow(Framework):
     adapted_as = "pyarrow"
 
     def of(self, bits, dtype):
-        if dtype in cases.BITS:
+        if dtype in bases.BITS:
             bits = bits.view(getattr(importlib.import_module("ml_dtypes"), dtype))
         if dtype == "bool":
             return self.library.array(bits.ravel())
@@ -459,11 +459,11 @@ class PyArrow(Framework):
             "sliced": lambda a: a[1:],
         }
         if case.form in views:
-            return self.of(views[case.form](cases.base(case.dtype)), case.dtype)
+            return self.of(views[case.form](bases.base(case.dtype)), case.dtype)
         return super().make(case)
 
     def read_only(self, array):
-        bits = cases.base("float32")
+        bits = bases.base("float32")
         bits.flags.writeable = False
         return self.library.Tensor.from_numpy(bits)
 
@@ -489,7 +489,7 @@ class Dpnp(Framework):
     device = (14, 0)
 
     def of(self, bits, dtype):
-        if dtype in cases.BITS:
+        if dtype in bases.BITS:
             bits = bits.view(getattr(importlib.import_module("ml_dtypes"), dtype))
         return self.library.array(bits)
 

@@ -4,54 +4,19 @@
 import contextlib
 import ctypes
 
-from dlbridge._structs import (
-    DLDataType,
-    DLDevice,
-    DLManagedTensor,
-    DLManagedTensorVersioned,
-    DLPackVersion,
-)
+from dlbridge._structs import DLDataType, DLDevice, DLManagedTensor, DLPackVersion
 
-LEGACY = b"dltensor"
-VERSIONED = b"dltensor_versioned"
-READ_ONLY = 1
-CPU = (1, 0)
-NEWEST = (1, 3)
+from . import capsules
+from .capsules import CPU, LEGACY, NEWEST, READ_ONLY, STRUCTS, VERSIONED, compact, kind, look
+
+__all__ = ["CPU", "LEGACY", "NEWEST", "READ_ONLY", "VERSIONED", "compact", "kind", "look"]
 # NumPy's kind and item size -> DLPack's dtype.
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 TRIPLE_OF_KIND = {
     (kind, size): (code, 8 * size, 1) for kind, code in _CODES.items() for size in (1, 2, 4, 8, 16)
 }
-
-
-STRUCTS = {LEGACY: DLManagedTensor, VERSIONED: DLManagedTensorVersioned}
-
-
-def _python(name, result, *arguments):
-    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
-
-
 # Deleters run on any thread, with or without the GIL; CFUNCTYPE acquires it.
 _DELETER = DLManagedTensor.Deleter
-_new = _python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-_is_valid = _python("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
-_pointer = _python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
-
-
-def kind(capsule):
-    """The name of an unconsumed capsule, or None."""
-    for name in STRUCTS:
-        if _is_valid(id(capsule), name):
-            return name
-    return None
-
-
-def look(capsule):
-    """The struct in an unconsumed capsule, which keeps owning it."""
-    name = kind(capsule)
-    if name is None:
-        raise TypeError(f"{capsule!r} is not a fresh DLPack capsule")
-    return STRUCTS[name].from_address(_pointer(id(capsule), name))
 
 
 # Address of a live struct -> the struct, its arrays and its owner.
@@ -88,7 +53,7 @@ def make(owner, tensor, *, versioned, flags=0):
     _alive[address] = (struct, shape, strides, owner)
     # No destructor: one in Python would clear the error of a consumer that rejects the capsule. So
     # rejected structs stay alive.
-    return _new(address, name, None)
+    return capsules.new(address, name, None)
 
 
 class Export:
@@ -159,26 +124,10 @@ def _counting(original, runs):
 
 def describe(struct):
     """The fields of a struct's tensor, as `make` expects them."""
-    inner = struct.dl_tensor
-    shape = tuple(inner.shape[axis] for axis in range(inner.ndim))
-    strides = tuple(inner.strides[axis] for axis in range(inner.ndim)) if inner.strides else None
-    return {
-        "data": inner.data or 0,
-        "byte_offset": inner.byte_offset,
-        "device": (inner.device.device_type, inner.device.device_id),
-        "dtype": (inner.dtype.code, inner.dtype.bits, inner.dtype.lanes),
-        "shape": shape,
-        "strides": strides if strides is not None else compact(shape),
-    }
-
-
-def compact(shape):
-    """C-contiguous strides, in elements."""
-    strides, step = [], 1
-    for extent in reversed(shape):
-        strides.insert(0, step)
-        step *= max(extent, 1)
-    return tuple(strides)
+    found = capsules.describe(struct)
+    names = ("data", "byte_offset", "device", "dtype", "shape")
+    strides = compact(found.shape) if found.strides is None else found.strides
+    return {**{name: getattr(found, name) for name in names}, "strides": strides}
 
 
 def address(tensor):

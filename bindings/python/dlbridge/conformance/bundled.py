@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The adapters of the kit: `--framework NAME`."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from dlbridge._structs import DLManagedTensorVersioned
+
+from . import bases, capsules, frameworks, handmade
+from .adapters import Adapter, Request, Unsupported
+from .forms import FORMS
+
+# Form of the kit -> method of a Framework.
+_METHODS = {
+    "negative": "reversed",
+    "transposed": "transposed",
+    "broadcast": "broadcast",
+    "sliced": "sliced",
+    "empty": "empty",
+    "scalar": "scalar",
+}
+# Elements of a matrix whose product takes some 0.1 s on a CPU.
+_LARGE = 1200
+
+
+class _Case:
+    """What `Framework.make` reads of a case of the matrix."""
+
+    def __init__(self, dtype: str, form: str) -> None:
+        self.dtype, self.form, self.name = dtype, form, form
+
+
+class Bundled(Adapter):
+    """A framework of the matrix. Subclasses add what only the kit needs."""
+
+    kind: type[frameworks.Framework]
+    # Lines that make `array` and define `consume`, for reproducers.
+    code = ""
+
+    def __init__(self) -> None:
+        self.framework = frameworks.load({self.kind.name})[self.kind.name]
+        self.title = self.kind.title
+        self.library = self.framework.library
+
+    def make(self, request: Request) -> Any:
+        if request.form.name == "gaps":
+            return self._plain(request.dtype)[:, ::2]
+        form = "read_only" if request.read_only else _METHODS.get(request.form.name, "plain")
+        with _unsupported():
+            made = self.framework.make(_Case(request.dtype, form))
+        if not request.read_only and request.form.name == "plain":
+            self._check(made, request.dtype)
+        return made
+
+    def _plain(self, dtype: str) -> Any:
+        with _unsupported():
+            return self.framework.make(_Case(dtype, "plain"))
+
+    def _check(self, array: Any, dtype: str) -> None:
+        """An array of another dtype is not the one that was asked for."""
+        with contextlib.suppress(Exception):
+            if self.framework.shape(array) != FORMS["plain"].shape:
+                raise Unsupported(f"{self.title} makes no array of {dtype}")
+
+    def consume(self, source: Any, **keywords: Any) -> Any:
+        if keywords:
+            return self.consume_with(source, **keywords)
+        return self.framework.take(source)
+
+    def consume_with(self, source: Any, **keywords: Any) -> Any:
+        raise Unsupported(f"the adapter of {self.title} passes no keywords")
+
+    def read(self, array: Any) -> bytes:
+        return bytes(self.framework.bits(array, self.dtype(array)))
+
+    def shape(self, array: Any) -> tuple[int, ...]:
+        return tuple(self.framework.shape(array))
+
+    def dtype(self, array: Any) -> str:
+        return str(self.framework.dtype(array))
+
+    def address(self, array: Any) -> int | None:
+        return int(self.framework.address(array))
+
+    def writable(self, array: Any) -> bool | None:
+        return bool(self.framework.writable(array))
+
+    def write(self, array: Any, place: tuple[int, ...], number: float) -> None:
+        if self.framework.immutable:
+            raise Unsupported(f"arrays of {self.title} are immutable")
+        array[place] = number
+
+    def settle(self) -> None:
+        self.framework.settle()
+
+    def version(self) -> str:
+        return str(self.framework.version())
+
+
+@contextlib.contextmanager
+def _unsupported() -> Any:
+    try:
+        yield
+    except frameworks.Lacks as error:
+        raise Unsupported(str(error)) from None
+
+
+class NumPy(Bundled):
+    kind = frameworks.NumPy
+    code = (
+        "import numpy\n"
+        "array = numpy.arange(12, dtype='float32').reshape(3, 4)\n"
+        "consume = numpy.from_dlpack\n"
+    )
+
+    def consume_with(self, source: Any, **keywords: Any) -> Any:
+        return self.library.from_dlpack(source, **keywords)
+
+
+class PyTorch(Bundled):
+    kind = frameworks.PyTorch
+    code = "import torch\narray = torch.arange(12.0).reshape(3, 4)\nconsume = torch.from_dlpack\n"
+
+    def consume_with(self, source: Any, **keywords: Any) -> Any:
+        return self.library.from_dlpack(source, **keywords)
+
+
+class Jax(Bundled):
+    kind = frameworks.Jax
+    forks = False
+    code = (
+        "import jax\narray = jax.numpy.arange(12.0).reshape(3, 4)\n"
+        "consume = jax.numpy.from_dlpack\n"
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Else dtypes of 64 bits are narrowed, which is documented and a choice of the user.
+        self.library.config.update("jax_enable_x64", True)
+        self._slow = self.library.jit(_slow_copy(self.library), static_argnums=1)
+
+    def consume_with(self, source: Any, **keywords: Any) -> Any:
+        return self.framework.numpy.from_dlpack(source, **keywords)
+
+    def delayed(self, request: Request) -> Any:
+        """Calls return before their results are computed."""
+        array = self._plain(request.dtype)
+        self._slow(array, 1).block_until_ready()
+        return self._slow(array, 0)
+
+
+def _slow_copy(jax: Any) -> Any:
+    def slow(array: Any, _: int) -> Any:
+        large = jax.numpy.ones((_LARGE, _LARGE), dtype=jax.numpy.float32) / _LARGE
+        for _ in range(4):
+            large = large @ large
+        # The result depends on the products and has the values of the array.
+        zero = (large[0, 0] * 0).astype(array.dtype)
+        return jax.numpy.where(zero == 0, array, zero)
+
+    return slow
+
+
+class TensorFlow(Bundled):
+    kind = frameworks.TensorFlow
+    forks = False
+    code = (
+        "import tensorflow as tf\narray = tf.reshape(tf.range(12.0), (3, 4))\n"
+        "def consume(x): return tf.experimental.dlpack.from_dlpack(x.__dlpack__())\n"
+    )
+
+
+class Paddle(Bundled):
+    kind = frameworks.Paddle
+    code = (
+        "import paddle\narray = paddle.arange(12.0).reshape([3, 4])\n"
+        "consume = paddle.utils.dlpack.from_dlpack\n"
+    )
+
+
+class TvmFfi(Bundled):
+    kind = frameworks.TvmFfi
+    code = (
+        "import numpy, tvm_ffi\n"
+        "array = tvm_ffi.from_dlpack(numpy.arange(12, dtype='float32').reshape(3, 4))\n"
+        "consume = tvm_ffi.from_dlpack\n"
+    )
+
+    def make(self, request: Request) -> Any:
+        if request.form.name == "gaps" or request.read_only:
+            raise Unsupported("tvm-ffi holds imported tensors only")
+        return super().make(request)
+
+
+class OnnxRuntime(Bundled):
+    kind = frameworks.OnnxRuntime
+    code = (
+        "import numpy, onnxruntime\narray = onnxruntime.OrtValue.ortvalue_from_numpy("
+        "numpy.arange(12, dtype='float32').reshape(3, 4))\n"
+        "consume = onnxruntime.OrtValue.from_dlpack\n"
+    )
+
+    def make(self, request: Request) -> Any:
+        if request.form.name == "gaps":
+            raise Unsupported("an OrtValue has no views")
+        return super().make(request)
+
+    def write(self, array: Any, place: tuple[int, ...], number: float) -> None:
+        raise Unsupported("an OrtValue has no items")
+
+
+class PyArrow(Bundled):
+    kind = frameworks.PyArrow
+    code = (
+        "import numpy, pyarrow\narray = pyarrow.Tensor.from_numpy("
+        "numpy.arange(12, dtype='float32').reshape(3, 4))\n"
+        "consume = pyarrow.Tensor.from_dlpack\n"
+    )
+
+    def make(self, request: Request) -> Any:
+        if request.form.name == "gaps":
+            return self.library.Tensor.from_numpy(bases.base(request.dtype)[:, ::2])
+        return super().make(request)
+
+    def write(self, array: Any, place: tuple[int, ...], number: float) -> None:
+        raise Unsupported("a Tensor of Arrow has no items")
+
+
+class Dpnp(Bundled):
+    kind = frameworks.Dpnp
+    forks = False
+    code = (
+        "import dpnp\narray = dpnp.arange(12, dtype='float32').reshape(3, 4)\n"
+        "def consume(x): return dpnp.from_dlpack(x, device=dpnp.zeros(1).sycl_queue)\n"
+    )
+
+    def delayed(self, request: Request) -> Any:
+        """Kernels run on a queue, here of the CPU's driver."""
+        array = self._plain(request.dtype)
+        large = self.library.ones((_LARGE, _LARGE), dtype="float32") / _LARGE
+        for _ in range(4):
+            large = large @ large
+        return array + large[0, 0] * 0
+
+
+class _DlbridgeFramework(frameworks.Framework):
+    name, title, module, distribution = "dlbridge", "dlbridge", "dlbridge", "dlbridge"
+
+    def of(self, bits: Any, dtype: str) -> Any:
+        if dtype in bases.BITS:
+            # The buffer protocol has no such dtypes; a tensor made with ctypes does.
+            fields = {"data": bits.ctypes.data, "byte_offset": 0, "device": capsules.CPU}
+            shaped = {"shape": bits.shape, "strides": capsules.compact(bits.shape)}
+            tensor = {**fields, **shaped, "dtype": bases.TRIPLES[dtype]}
+            return self.library.from_dlpack(handmade.Export(bits, tensor, versioned=True))
+        return self.library.from_dlpack(bits)
+
+    def broadcast(self, array: Any) -> Any:
+        return array.view((3, 4), strides=(0, 1))
+
+    def transposed(self, array: Any) -> Any:
+        return array.view((4, 3), strides=(1, 4))
+
+    def reversed(self, array: Any) -> Any:
+        return array.view((3, 4), strides=(-4, -1), offset=11)
+
+    def empty(self, array: Any) -> Any:
+        return array.view((0, 4))
+
+    def scalar(self, array: Any) -> Any:
+        return array.view((), offset=5)
+
+    def sliced(self, array: Any) -> Any:
+        return array.view((2, 4), offset=4)
+
+    def read_only(self, array: Any) -> Any:
+        return self.library.from_dlpack(array, writable=False)
+
+
+class Dlbridge(Bundled):
+    kind = _DlbridgeFramework
+    code = (
+        "import numpy, dlbridge\n"
+        "array = dlbridge.from_dlpack(numpy.arange(12, dtype='float32').reshape(3, 4))\n"
+        "consume = dlbridge.from_dlpack\n"
+    )
+
+    def __init__(self) -> None:
+        self.framework = _DlbridgeFramework()
+        self.title, self.library = "dlbridge", self.framework.library
+
+    def make(self, request: Request) -> Any:
+        if request.form.name == "gaps":
+            return self._plain(request.dtype).view((3, 2), strides=(4, 2))
+        return super().make(request)
+
+    def consume(self, source: Any, **keywords: Any) -> Any:
+        return self.library.from_dlpack(source, **keywords)
+
+    def read(self, array: Any) -> bytes:
+        return self.describe(array).elements()
+
+    def dtype(self, array: Any) -> str:
+        return Adapter.dtype(self, array)
+
+    def address(self, array: Any) -> int | None:
+        return self.describe(array).address
+
+    def describe(self, array: Any) -> capsules.Description:
+        """Capsules of read-only memory are only for consumers that are known to keep the flag."""
+        struct = DLManagedTensorVersioned.from_address(array.managed_ptr)
+        return capsules.describe(struct)
+
+    def writable(self, array: Any) -> bool | None:
+        return not array.readonly
+
+    def write(self, array: Any, place: tuple[int, ...], number: float) -> None:
+        view: Any = memoryview(array)
+        view[place] = number
+
+
+# Name -> adapter.
+KNOWN: dict[str, type[Bundled]] = {
+    kind.kind.name: kind
+    for kind in (
+        *(NumPy, PyTorch, Jax, TensorFlow, Paddle),
+        *(TvmFfi, OnnxRuntime, PyArrow, Dpnp, Dlbridge),
+    )
+}
+
+
+def load(name: str) -> Adapter:
+    return KNOWN[name]()

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads DLPack capsules and calls deleters, with ctypes alone."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from typing import Any
+
+from dlbridge._structs import DLManagedTensor, DLManagedTensorVersioned
+
+LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
+READ_ONLY, IS_COPIED = 1, 2
+CPU = (1, 0)
+NEWEST = (1, 3)
+STRUCTS = {LEGACY: DLManagedTensor, VERSIONED: DLManagedTensorVersioned}
+
+
+def _python(name: str, result: Any, *arguments: Any) -> Any:
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+new = _python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+set_name = _python("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+_name = _python("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
+_is_valid = _python("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
+pointer = _python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+destructor = _python("PyCapsule_GetDestructor", ctypes.c_void_p, ctypes.py_object)
+
+
+def is_capsule(thing: Any) -> bool:
+    return type(thing).__name__ == "PyCapsule"
+
+
+def name(capsule: Any) -> bytes | None:
+    """The capsule's name, whatever it is."""
+    return _name(capsule) if is_capsule(capsule) else None
+
+
+def kind(capsule: Any) -> bytes | None:
+    """The name of an unconsumed DLPack capsule, or None."""
+    for known in STRUCTS:
+        if _is_valid(id(capsule), known):
+            return known
+    return None
+
+
+def look(capsule: Any) -> Any:
+    """The struct in an unconsumed capsule, which keeps owning it. The result holds the capsule."""
+    known = kind(capsule)
+    if known is None:
+        raise TypeError(f"{capsule!r} is not a fresh DLPack capsule")
+    struct = STRUCTS[known].from_address(pointer(capsule, known))
+    struct.capsule = capsule
+    return struct
+
+
+# A capsule does not copy its name.
+_USED = {known: ctypes.create_string_buffer(b"used_" + known) for known in STRUCTS}
+_set_name = _python("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+
+
+def take(capsule: Any) -> Any:
+    """Consumes a capsule: renames it and returns its struct, which the caller must delete."""
+    struct, known = look(capsule), kind(capsule)
+    assert known is not None
+    _set_name(capsule, ctypes.addressof(_USED[known]))
+    del struct.capsule
+    return struct
+
+
+_Deleter = DLManagedTensor.Deleter
+# Callbacks must outlive their structs, whose end is not reported, so they are kept.
+_callbacks: list[Any] = []
+
+
+def deleter_of(struct: Any) -> Any:
+    """The deleter as a function of an address, or None."""
+    address = ctypes.cast(struct.deleter, ctypes.c_void_p).value
+    return _Deleter(address) if address else None
+
+
+def replace_deleter(struct: Any, function: Any) -> None:
+    callback = _Deleter(function)
+    _callbacks.append(callback)
+    struct.deleter = callback
+
+
+def delete(struct: Any) -> None:
+    """Calls the deleter without the GIL, as a consumer in C does."""
+    deleter = ctypes.cast(struct.deleter, ctypes.c_void_p).value
+    if deleter:
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)(ctypes.addressof(struct))
+
+
+def delete_on_foreign_thread(struct: Any) -> None:
+    """Calls the deleter on a thread that Python did not start and does not know."""
+    deleter = ctypes.cast(struct.deleter, ctypes.c_void_p).value
+    if not deleter:
+        return
+    libc = ctypes.CDLL(None)
+    thread = ctypes.c_ulong()
+    create = libc.pthread_create
+    create.argtypes = [ctypes.c_void_p] * 4
+    address = ctypes.addressof(struct)
+    if create(ctypes.addressof(thread), None, deleter, address):
+        raise OSError("pthread_create failed")
+    # ctypes releases the GIL while it waits, which the deleter needs.
+    libc.pthread_join.argtypes = [ctypes.c_ulong, ctypes.c_void_p]
+    libc.pthread_join(thread, None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """The fields of a struct. `strides` is None where the struct has NULL."""
+
+    data: int
+    byte_offset: int
+    device: tuple[int, int]
+    dtype: tuple[int, int, int]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    version: tuple[int, int] | None = None
+    flags: int = 0
+
+    @property
+    def address(self) -> int:
+        """Where element (0, ..., 0) is."""
+        return self.data + self.byte_offset
+
+    @property
+    def count(self) -> int:
+        return product(self.shape)
+
+    def places(self) -> list[int]:
+        """The address of each element, in C order."""
+        size = max(self.dtype[1] * self.dtype[2] // 8, 1)
+        found = [self.address]
+        strides = compact(self.shape) if self.strides is None else self.strides
+        for extent, stride in zip(self.shape, strides):
+            found = [place + i * stride * size for place in found for i in range(extent)]
+        return found
+
+    def elements(self) -> bytes:
+        """The elements of a host tensor, in C order."""
+        size = self.dtype[1] * self.dtype[2] // 8
+        return b"".join(ctypes.string_at(place, size) for place in self.places())
+
+
+def describe(struct: Any) -> Description:
+    versioned = isinstance(struct, DLManagedTensorVersioned)
+    version = (struct.version.major, struct.version.minor) if versioned else None
+    flags = struct.flags if versioned else 0
+    return describe_tensor(struct.dl_tensor, version, flags)
+
+
+def describe_tensor(
+    tensor: Any, version: tuple[int, int] | None = None, flags: int = 0
+) -> Description:
+    ndim = tensor.ndim if 0 <= tensor.ndim <= 64 else 0
+    axes = range(ndim)
+    return Description(
+        data=tensor.data or 0,
+        byte_offset=tensor.byte_offset,
+        device=(tensor.device.device_type, tensor.device.device_id),
+        dtype=(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes),
+        shape=tuple(tensor.shape[axis] for axis in axes) if tensor.shape else (),
+        strides=tuple(tensor.strides[axis] for axis in axes) if tensor.strides else None,
+        version=version,
+        flags=flags,
+    )
+
+
+def product(extents: tuple[int, ...]) -> int:
+    total = 1
+    for extent in extents:
+        total *= extent
+    return total
+
+
+def compact(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """C-contiguous strides, in elements."""
+    strides: list[int] = []
+    step = 1
+    for extent in reversed(shape):
+        strides.insert(0, step)
+        step *= max(extent, 1)
+    return tuple(strides)

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The capsule protocol: names, ownership, and deleters."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import threading
+import weakref
+
+from . import capsules, tensors
+from .kit import Kit, check, consumed, expected, message
+from .outcomes import Failure, Skip
+
+# ------------------------------------------------------------------------------------- producer
+
+
+@check("capsule-name")
+def capsule_name(kit: Kit) -> None:
+    capsule = kit.best(kit.array())
+    struct = capsules.look(capsule)
+    if capsules.kind(capsule) == capsules.VERSIONED and struct.version.major != 1:
+        raise Failure("version.major 1 in a capsule named dltensor_versioned", _version(struct))
+
+
+def _version(struct: object) -> str:
+    version = getattr(struct, "version", None)
+    return "no version" if version is None else f"version {version.major}.{version.minor}"
+
+
+def _watch(kit: Kit) -> tuple[object, weakref.ref[object]]:
+    array = kit.array()
+    try:
+        return array, weakref.ref(array)
+    except TypeError:
+        raise Skip("the arrays cannot be watched by weak references") from None
+
+
+def _counted(struct: object) -> list[int]:
+    """Replaces the deleter by one that counts and calls it."""
+    runs: list[int] = []
+    original = capsules.deleter_of(struct)
+
+    def delete(address: int) -> None:
+        runs.append(address)
+        if original:
+            original(address)
+
+    capsules.replace_deleter(struct, delete)
+    return runs
+
+
+@check("capsule-destructor")
+def capsule_destructor(kit: Kit) -> None:
+    capsule = kit.best(kit.array())
+    struct = capsules.look(capsule)
+    runs = _counted(struct)
+    del capsule, struct
+    kit.settle(lambda: bool(runs))
+    if len(runs) != 1:
+        severity = "leak" if not runs else "corruption"
+        raise Failure("one run of the deleter", f"{len(runs)} runs", severity)
+
+
+@check("capsule-used")
+def capsule_used(kit: Kit) -> None:
+    capsule = kit.best(kit.array())
+    struct = capsules.take(capsule)
+    runs = _counted(struct)
+    del capsule
+    gc.collect()
+    early = len(runs)
+    if early:
+        raise Failure("no run of the deleter by a capsule that was consumed", f"{early} runs")
+    bits = capsules.describe(struct).elements()
+    capsules.delete(struct)
+    if bits != expected("plain"):
+        raise Failure("the tensor stays valid after its used capsule is gone", "other values")
+
+
+@check("capsule-many")
+def capsule_many(kit: Kit) -> None:
+    array = kit.array()
+    taken = [capsules.take(kit.best(array)) for _ in range(3)]
+    del array
+    gc.collect()
+    for order in (1, 0):
+        capsules.delete(taken.pop(order))
+        gc.collect()
+    found = capsules.describe(taken[0]).elements()
+    capsules.delete(taken[0])
+    if found != expected("plain"):
+        raise Failure("the last export stays valid after the others", "other values")
+
+
+@check("deleter-releases")
+def deleter_releases(kit: Kit) -> None:
+    array, watched = _watch(kit)
+    with consumed(kit.best(array)):
+        del array
+    if not kit.settle(lambda: watched() is None):
+        raise Failure("the array is released by the deleter", "it is still alive")
+
+
+@check("deleter-without-gil")
+def deleter_without_gil(kit: Kit) -> None:
+    struct = capsules.take(kit.best(kit.array()))
+    capsules.delete_on_foreign_thread(struct)
+
+
+# Runs in a process of its own. The deleter runs among the handlers of exit(), which come after the
+# end of the interpreter.
+_AT_EXIT = """
+import ctypes, gc, sys
+from dlbridge.conformance import worker, capsules
+kit = worker.kit_of({chosen!r})
+struct = capsules.take(kit.best(kit.array()))
+libc = ctypes.CDLL(None)
+register = libc.__cxa_atexit
+register.argtypes = [ctypes.c_void_p] * 3
+register(ctypes.cast(struct.deleter, ctypes.c_void_p).value, ctypes.addressof(struct), None)
+sys.stdout.write("registered")
+sys.stdout.flush()
+"""
+
+
+@check("deleter-after-exit")
+def deleter_after_exit(kit: Kit) -> None:
+    if kit.chosen is None:
+        raise Skip("needs a process of its own")
+    struct = capsules.take(kit.best(kit.array()))
+    has_deleter = capsules.deleter_of(struct) is not None
+    capsules.delete(struct)
+    if not has_deleter:
+        raise Skip("the deleter is NULL")
+    command = [sys.executable, "-B", "-c", _AT_EXIT.format(chosen=kit.chosen)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=kit.limit)
+    except subprocess.TimeoutExpired:
+        raise Failure("the process ends", "it hangs in the deleter", "deviation") from None
+    if "registered" not in done.stdout:
+        raise Skip(f"the process could not start: {done.stderr.strip()[-200:]}")
+    if done.returncode:
+        raise Failure("exit status 0", f"exit status {done.returncode}")
+
+
+@check("outlives-producer")
+def outlives_producer(kit: Kit) -> None:
+    array = kit.array()
+    with consumed(kit.best(array)) as struct:
+        del array
+        for _ in range(3):
+            kit.settle(lambda: False)
+            _disturb(kit)
+        found = capsules.describe(struct).elements()
+    if found != expected("plain"):
+        raise Failure("the values of the array", "other values after the array was released")
+
+
+def _disturb(kit: Kit) -> None:
+    """Makes arrays of the same size with other values, which would reuse freed memory."""
+    for form in ("transposed", "negative"):
+        try:
+            for _ in range(32):
+                kit.adapter.read(kit.array(form))
+        except (Skip, Failure, Exception):
+            continue
+
+
+# ------------------------------------------------------------------------------------- consumer
+
+
+@check("consumes-legacy")
+def consumes_legacy(kit: Kit) -> None:
+    _consumes(kit, "legacy")
+
+
+@check("consumes-versioned")
+def consumes_versioned(kit: Kit) -> None:
+    _consumes(kit, "versioned")
+
+
+def _consumes(kit: Kit, kind: str) -> None:
+    tensor = tensors.of_form("plain", kind=kind)
+    source = kit.source(tensor)
+    try:
+        array = kit.taken(source)
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        kit.ends(tensor)
+        # A consumer that asks for one kind may know that kind alone.
+        if kind != kit.kind:
+            raise Skip(f"asks for {kit.kind} capsules: {message(error)}") from None
+        raise Failure(f"a {kind} tensor is imported", message(error)) from None
+    kit.compare(array, expected("plain"), (3, 4))
+
+
+@check("capsule-renamed")
+def capsule_renamed(kit: Kit) -> None:
+    tensor = kit.tensor()
+    array = kit.consume(kit.source(tensor))
+    names = [capsules.name(one) for one in tensor.handed_out]
+    del array
+    if b"used_" + tensor.name not in names:
+        raise Failure(f"a capsule named used_{tensor.name.decode()}", f"{names}")
+
+
+class _Capsule:
+    """Returns the same thing from each __dlpack__."""
+
+    shape, dtype = (3, 4), "float32"
+
+    def __init__(self, thing: object) -> None:
+        self.thing = thing
+
+    def __dlpack__(self, **keywords: object) -> object:
+        return self.thing
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return capsules.CPU
+
+
+@check("used-capsule")
+def used_capsule(kit: Kit) -> None:
+    tensor = kit.tensor()
+    kit.source(tensor)
+    capsule = tensor.capsule()
+    first = kit.consume(_Capsule(capsule))
+    try:
+        second = kit.taken(_Capsule(capsule))
+    except (Skip, Failure):
+        raise
+    except Exception:
+        del first
+        kit.ends(tensor)
+        return
+    shared = kit.read(second) == expected("plain")
+    raise Failure("an exception", "an array" if shared else "an array of other values", "crash")
+
+
+@check("foreign-capsule")
+def foreign_capsule(kit: Kit) -> None:
+    tensor = kit.tensor()
+    kit.source(tensor)
+    capsule = tensor.capsule(b"dltensor_unknown")
+    try:
+        kit.taken(_Capsule(capsule))
+    except (Skip, Failure):
+        raise
+    except Exception:
+        if capsules.name(capsule) != b"dltensor_unknown":
+            found = f"it is named {capsules.name(capsule)!r}"
+            raise Failure("the foreign capsule keeps its name", found) from None
+        return
+    raise Failure("an exception for a capsule named dltensor_unknown", "an array")
+
+
+@check("not-a-capsule")
+def not_a_capsule(kit: Kit) -> None:
+    for thing in (None, 7, "dltensor", object()):
+        try:
+            array = kit.taken(_Capsule(thing))
+        except Failure as failure:
+            raise Failure("an exception", failure.found) from None
+        except Skip:
+            raise
+        except Exception:
+            continue
+        raise Failure(f"an exception for {thing!r}", f"{type(array).__name__}", "wrong answer")
+
+
+@check("deleter-once")
+def deleter_once(kit: Kit) -> None:
+    tensor = kit.tensor()
+    array = kit.consume(kit.source(tensor))
+    if tensor.deleted and kit.adapter.address(array) == tensor.memory.address:
+        raise Failure("the deleter runs after the last use", "it ran at the import", "corruption")
+    del array
+    kit.ends(tensor)
+
+
+@check("deleter-null")
+def deleter_null(kit: Kit) -> None:
+    tensor = kit.tensor(deleter=False)
+    array = kit.arrives(tensor, expected("plain"), (3, 4))
+    del array
+    kit.settle(lambda: False)
+
+
+@check("deleter-on-thread")
+def deleter_on_thread(kit: Kit) -> None:
+    tensor = kit.tensor()
+    held = [kit.consume(kit.source(tensor))]
+    thread = threading.Thread(target=held.clear)
+    thread.start()
+    thread.join()
+    kit.ends(tensor)

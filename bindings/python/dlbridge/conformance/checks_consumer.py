@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Versions, layouts and dtypes that a consumer gets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import capsules, tensors, values
+from .forms import FORMS
+from .kit import Kit, check, expected, message
+from .outcomes import Failure, Skip
+from .tensors import Memory, Tensor
+
+# ------------------------------------------------------------------------------------- versions
+
+
+@check("version-major-2")
+def version_major_2(kit: Kit) -> None:
+    # Whatever follows the flags is unreadable memory, or a count that reads far too much.
+    tensor = Tensor(
+        version=(2, 0), flags=2**64 - 1, data=None, ndim=2**30, shape=None, strides=None
+    )
+    try:
+        array = kit.taken(kit.source(tensor))
+    except (Skip, Failure):
+        raise
+    except Exception:
+        kit.ends(tensor)
+        return
+    raise Failure("an exception for version 2.0", type(array).__name__)
+
+
+@check("version-major-0")
+def version_major_0(kit: Kit) -> None:
+    tensor = tensors.of_form("plain", kind="versioned", version=(0, 9))
+    try:
+        array = kit.taken(kit.source(tensor))
+    except (Skip, Failure):
+        raise
+    except Exception:
+        kit.ends(tensor)
+        return
+    raise Failure("an exception for a versioned struct of version 0.9", type(array).__name__)
+
+
+@check("version-minor")
+def version_minor(kit: Kit) -> None:
+    _needs_versioned(kit)
+    tensor = kit.tensor(version=(1, 99))
+    kit.arrives(tensor, expected("plain"), (3, 4))
+
+
+def _needs_versioned(kit: Kit) -> None:
+    if kit.kind != "versioned":
+        raise Skip("the consumer asks for legacy capsules")
+
+
+@check("version-any-answer")
+def version_any_answer(kit: Kit) -> None:
+    other = "legacy" if kit.kind == "versioned" else "versioned"
+    tensor = tensors.of_form("plain", kind=other)
+    try:
+        array = kit.taken(kit.source(tensor))
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        kit.ends(tensor)
+        if other == "legacy":
+            raise Failure("a legacy capsule is imported", message(error), "deviation") from None
+        return
+    kit.compare(array, expected("plain"), (3, 4))
+
+
+@check("flags-unknown")
+def flags_unknown(kit: Kit) -> None:
+    _needs_versioned(kit)
+    for bit in (3, 31, 32, 63):
+        tensor = kit.tensor(flags=1 << bit)
+        try:
+            array = kit.taken(kit.source(tensor))
+        except (Skip, Failure):
+            raise
+        except Exception:
+            kit.ends(tensor)
+            continue
+        kit.compare(array, expected("plain"), (3, 4))
+
+
+@check("flags-read-only")
+def flags_read_only(kit: Kit) -> None:
+    _needs_versioned(kit)
+    kit.arrives(kit.tensor(flags=capsules.READ_ONLY), expected("plain"), (3, 4))
+
+
+# -------------------------------------------------------------------------------------- layouts
+
+
+def _arrives_or_is_rejected(kit: Kit, tensor: Tensor, wanted: bytes, shape: Any) -> None:
+    try:
+        array = kit.taken(kit.source(tensor))
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        kit.ends(tensor)
+        raise Skip(f"rejected: {message(error)}") from None
+    kit.compare(array, wanted, shape)
+
+
+def _layout(form: str, must: bool = False) -> Any:
+    def run(kit: Kit) -> None:
+        if kit.adapter.declared(form):
+            raise Skip("declared unsupported")
+        judge = kit.arrives if must else lambda *given: _arrives_or_is_rejected(kit, *given)
+        judge(kit.tensor(form), expected(form), FORMS[form].shape)
+
+    return run
+
+
+check("layout-plain")(_layout("plain", must=True))
+check("layout-transposed")(_layout("transposed"))
+check("layout-negative")(_layout("negative"))
+check("layout-broadcast")(_layout("broadcast"))
+check("layout-gaps")(_layout("gaps"))
+check("layout-empty")(_layout("empty", must=True))
+check("layout-scalar")(_layout("scalar", must=True))
+
+
+@check("layout-byte-offset")
+def layout_byte_offset(kit: Kit) -> None:
+    tensor = kit.tensor("plain", shape=(2, 4), byte_offset=16)
+    _arrives_or_is_rejected(kit, tensor, expected("sliced"), (2, 4))
+
+
+@check("layout-null-strides")
+def layout_null_strides(kit: Kit) -> None:
+    kit.arrives(kit.tensor(strides=None, version=(1, 1)), expected("plain"), (3, 4))
+
+
+@check("layout-empty-null")
+def layout_empty_null(kit: Kit) -> None:
+    kit.arrives(kit.tensor("empty", data=None), b"", (0, 4))
+
+
+@check("layout-scalar-null")
+def layout_scalar_null(kit: Kit) -> None:
+    kit.arrives(kit.tensor("scalar", shape=None, strides=None), expected("scalar"), ())
+
+
+@check("layout-size-one")
+def layout_size_one(kit: Kit) -> None:
+    tensor = kit.tensor("plain", shape=(1, 4), strides=(2**40, 1))
+    wanted = expected("plain")[:16]
+    _arrives_or_is_rejected(kit, tensor, wanted, (1, 4))
+
+
+@check("layout-unaligned")
+def layout_unaligned(kit: Kit) -> None:
+    memory = Memory(b"\0" + values.bits("float32"))
+    tensor = kit.tensor(data=memory.address + 1, memory=memory)
+    _arrives_or_is_rejected(kit, tensor, expected("plain"), (3, 4))
+
+
+@check("struct-unchanged")
+def struct_unchanged(kit: Kit) -> None:
+    both: tuple[dict[str, Any], ...] = ({}, {"strides": None, "version": (1, 1)})
+    for changes in both:
+        tensor = kit.tensor(**changes)
+        try:
+            array = kit.taken(kit.source(tensor))
+        except (Skip, Failure):
+            raise
+        except Exception:
+            continue
+        changed = not tensor.unmodified()
+        del array
+        kit.settle(lambda: False)
+        if changed or tensor.changed:
+            raise Failure("the struct and its arrays as they were", "changed bytes")
+
+
+# --------------------------------------------------------------------------------------- dtypes
+
+
+def _export(dtype: str) -> Any:
+    def run(kit: Kit) -> None:
+        capsule = kit.optional(kit.array(dtype=dtype))
+        struct = capsules.take(capsule)
+        found = capsules.describe(struct)
+        bits = found.elements()
+        capsules.delete(struct)
+        if found.dtype != values.DTYPES[dtype]:
+            raise Failure(f"dtype {values.DTYPES[dtype]}", f"dtype {found.dtype}")
+        if bits != values.bits(dtype):
+            raise Failure(f"the bytes {values.bits(dtype).hex(' ')}", bits.hex(" "))
+
+    return run
+
+
+def _import(dtype: str) -> Any:
+    def run(kit: Kit) -> None:
+        if kit.adapter.declared(dtype):
+            raise Skip("declared unsupported")
+        tensor = kit.tensor("plain", dtype)
+        source = kit.source(tensor)
+        try:
+            array = kit.taken(source)
+        except (Skip, Failure):
+            raise
+        except Exception as error:
+            kit.ends(tensor)
+            raise Skip(f"rejected: {message(error)}") from None
+        found = kit.adapter.dtype(array)
+        if found != dtype:
+            raise Failure(dtype, found)
+        kit.compare(array, values.bits(dtype), (3, 4))
+
+    return run
+
+
+for _dtype in values.DTYPES:
+    check(f"export-{_dtype.replace('_', '-')}")(_export(_dtype))
+    check(f"import-{_dtype.replace('_', '-')}")(_import(_dtype))

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keywords of __dlpack__ and from_dlpack, to the letter of the array API standard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import capsules, tensors
+from .kit import Kit, check, consumed, expected, message
+from .outcomes import Failure, Skip
+
+KEYWORDS = ("stream", "max_version", "dl_device", "copy")
+# A device type that DLPack never assigned.
+UNASSIGNED = (5, 0)
+
+
+@check("keywords-accepted")
+def keywords_accepted(kit: Kit) -> None:
+    array, missing = kit.array(), []
+    for keyword in KEYWORDS:
+        try:
+            kit.ask(array, **{keyword: None})
+        except TypeError:
+            missing.append(keyword)
+        except Exception:
+            continue
+    if missing:
+        found = f"TypeError for {', '.join(missing)}"
+        raise Failure("the keywords stream, max_version, dl_device and copy", found)
+
+
+@check("keywords-none")
+def keywords_none(kit: Kit) -> None:
+    array = kit.array()
+    try:
+        kit.fresh(kit.ask(array, **dict.fromkeys(KEYWORDS)))
+    except TypeError as error:
+        raise Failure("a capsule, or BufferError for max_version=None", message(error)) from None
+    except BufferError:
+        kit.export(array, **{**dict.fromkeys(KEYWORDS), "max_version": capsules.NEWEST})
+
+
+@check("device-tuple")
+def device_tuple(kit: Kit) -> None:
+    array = kit.array()
+    device = array.__dlpack_device__()
+    if not isinstance(device, tuple) or len(device) != 2:
+        raise Failure("a tuple of device type and id", repr(device))
+    try:
+        found = tuple(int(part) for part in device)
+    except (TypeError, ValueError):
+        raise Failure("a tuple of two integers", repr(device)) from None
+    exported = capsules.describe(capsules.look(kit.best(array))).device
+    if found != exported:
+        raise Failure(f"the exported device {exported}", repr(device), "wrong answer")
+
+
+def _with_keyword(kit: Kit, array: Any, **keywords: Any) -> Any:
+    """Exports; skips the check where the producer lacks the keyword, which is a check itself."""
+    try:
+        return kit.fresh(kit.ask(array, max_version=capsules.NEWEST, **keywords))
+    except TypeError as error:
+        raise Skip(f"the producer lacks the keyword: {message(error)}") from None
+
+
+@check("device-own")
+def device_own(kit: Kit) -> None:
+    array = kit.array()
+    device = array.__dlpack_device__()
+    try:
+        capsule = _with_keyword(kit, array, dl_device=device)
+    except (BufferError, ValueError, RuntimeError) as error:
+        raise Failure(f"a capsule for dl_device={device!r}", message(error)) from None
+    found = capsules.describe(capsules.look(capsule)).device
+    if found != tuple(map(int, device)):
+        raise Failure(f"device {tuple(map(int, device))}", f"device {found}", "wrong answer")
+
+
+@check("device-cpu")
+def device_cpu(kit: Kit) -> None:
+    array = kit.array()
+    try:
+        capsule = _with_keyword(kit, array, dl_device=capsules.CPU)
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        raise Failure("a capsule of host memory", message(error)) from None
+    with consumed(capsule) as struct:
+        description = capsules.describe(struct)
+        if description.device[0] != 1:
+            raise Failure("device type 1", f"device {description.device}", "wrong answer")
+        if description.elements() != expected("plain"):
+            raise Failure("the values of the array", "other values", "wrong answer")
+
+
+@check("device-unknown")
+def device_unknown(kit: Kit) -> None:
+    array = kit.array()
+    try:
+        capsule = _with_keyword(kit, array, dl_device=UNASSIGNED)
+    except BufferError:
+        return
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        raise Failure(f"BufferError for dl_device={UNASSIGNED}", message(error)) from None
+    device = capsules.describe(capsules.look(capsule)).device
+    raise Failure(f"BufferError for dl_device={UNASSIGNED}", f"a capsule of device {device}")
+
+
+@check("copy-true")
+def copy_true(kit: Kit) -> None:
+    array = kit.array()
+    shared = capsules.describe(capsules.look(kit.best(array))).address
+    try:
+        capsule = _with_keyword(kit, array, copy=True)
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        raise Failure("a copy", message(error), "deviation") from None
+    with consumed(capsule) as struct:
+        copy = capsules.describe(struct)
+        if copy.address == shared:
+            raise Failure("other memory than the array's", "the array's memory", "corruption")
+        if copy.elements() != expected("plain"):
+            raise Failure("the values of the array", "other values")
+        if copy.version and not copy.flags & capsules.IS_COPIED:
+            raise Failure("flag IS_COPIED", f"flags {copy.flags}", "deviation")
+
+
+@check("copy-false")
+def copy_false(kit: Kit) -> None:
+    array = kit.array()
+    shared = capsules.describe(capsules.look(kit.best(array))).address
+    try:
+        capsule = _with_keyword(kit, array, copy=False)
+    except BufferError:
+        return
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        raise Failure("shared memory or BufferError", message(error), "deviation") from None
+    found = capsules.describe(capsules.look(capsule))
+    if found.address != shared:
+        raise Failure("the array's memory", "other memory")
+    if found.flags & capsules.IS_COPIED:
+        raise Failure("no flag IS_COPIED", f"flags {found.flags}", "deviation")
+
+
+@check("copy-none")
+def copy_none(kit: Kit) -> None:
+    array = kit.array()
+    try:
+        capsule = _with_keyword(kit, array, copy=False)
+    except BufferError as error:
+        raise Skip(f"the array cannot be shared: {message(error)}") from None
+    first = capsules.describe(capsules.look(capsule)).address
+    found = capsules.describe(capsules.look(_with_keyword(kit, array, copy=None))).address
+    if found != first:
+        raise Failure("the array's memory", "other memory")
+
+
+@check("stream-on-cpu")
+def stream_on_cpu(kit: Kit) -> None:
+    array = kit.array()
+    if int(array.__dlpack_device__()[0]) != 1:
+        raise Skip("the array is not on the CPU")
+    try:
+        capsule = kit.ask(array, stream=1)
+    except Exception:
+        return
+    raise Failure("an exception for stream=1", f"{capsules.name(capsule)!r}")
+
+
+@check("error-then-works")
+def error_then_works(kit: Kit) -> None:
+    array = kit.array()
+    for keywords in ({"dl_device": UNASSIGNED}, {"stream": "no stream"}, {"max_version": "1.0"}):
+        for _ in range(3):
+            try:
+                kit.ask(array, **keywords)
+            except Exception:
+                continue
+    with consumed(kit.best(array)) as struct:
+        if capsules.describe(struct).elements() != expected("plain"):
+            raise Failure("the values of the array", "other values", "corruption")
+
+
+# ------------------------------------------------------------------------------------- consumer
+
+
+@check("asks-version")
+def asks_version(kit: Kit) -> None:
+    tensor = tensors.of_form("plain", kind="legacy")
+    source = kit.source(tensor, keywords=False)
+    try:
+        array = kit.taken(source)
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        found = f"{message(error)}, after {len(source.requests)} calls of __dlpack__"
+        raise Failure("a second call without max_version", found) from None
+    kit.compare(array, expected("plain"), (3, 4))
+
+
+class _Odd(Exception):
+    """An error that no library knows."""
+
+
+@check("passes-errors")
+def passes_errors(kit: Kit) -> None:
+    for error in (BufferError("cannot be exported"), _Odd("an error of the producer")):
+        tensor = kit.tensor()
+        try:
+            kit.taken(kit.source(tensor, error=error))
+        except type(error):
+            tensor.forget()
+            continue
+        except (Skip, Failure):
+            raise
+        except Exception as other:
+            raise Failure(f"{type(error).__name__} of __dlpack__", message(other)) from None
+        raise Failure(f"{type(error).__name__} of __dlpack__", "an array", "wrong answer")
+
+
+@check("no-protocol")
+def no_protocol(kit: Kit) -> None:
+    try:
+        array = kit.taken(object())
+    except AttributeError:
+        return
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        raise Failure("AttributeError for object()", message(error)) from None
+    raise Failure("AttributeError for object()", type(array).__name__, "wrong answer")
+
+
+class _Copying(tensors.Source):
+    """Copies on demand, as a producer must."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        if keywords.get("copy") is True:
+            flags = self.tensor.fields["flags"] | capsules.IS_COPIED
+            self.copy = tensors.of_form("plain", kind=self.tensor.kind, flags=flags)
+            self.requests.append(keywords)
+            return self.copy.capsule()
+        return super().__dlpack__(**keywords)
+
+
+def _asked(kit: Kit, source: Any, copy: bool) -> Any:
+    try:
+        return kit.taken(source, copy=copy)
+    except TypeError as error:
+        raise Failure("a keyword copy of from_dlpack", message(error), "deviation") from None
+
+
+@check("consumer-copy-true")
+def consumer_copy_true(kit: Kit) -> None:
+    tensor = kit.tensor()
+    kit.source(tensor)
+    try:
+        array = _asked(kit, _Copying(tensor), True)
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        raise Failure("a copy", message(error), "deviation") from None
+    kit.compare(array, expected("plain"), (3, 4))
+    if kit.adapter.address(array) == tensor.memory.address:
+        raise Failure("other memory than the producer's", "the producer's memory", "corruption")
+
+
+@check("consumer-copy-false")
+def consumer_copy_false(kit: Kit) -> None:
+    tensor = kit.tensor()
+    kit.source(tensor)
+    try:
+        array = _asked(kit, _Copying(tensor), False)
+    except (BufferError, ValueError):
+        return
+    kit.compare(array, expected("plain"), (3, 4))
+    if kit.adapter.address(array) != tensor.memory.address:
+        raise Failure("the producer's memory, or an exception", "a copy")

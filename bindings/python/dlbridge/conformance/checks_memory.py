@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sharing, copies, lifetimes, threads and leaks."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import resource
+import struct as packing
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from . import capsules, values
+from .adapters import Unsupported
+from .kit import Kit, check, consumed, expected, message
+from .outcomes import Failure, Skip
+
+# A leak of this many bytes in each round is seen in 100,000 rounds.
+BYTES_PER_ROUND = 24
+SLACK = 2**20
+THREADS = 4
+# Rounds end after this time, however many there were.
+SECONDS = 20
+
+
+def _number(address: int) -> float:
+    return float(packing.unpack("<f", ctypes.string_at(address, 4))[0])
+
+
+def _writable(kit: Kit) -> Any:
+    array = kit.array()
+    if kit.adapter.writable(array) is False:
+        raise Skip("the library's arrays are immutable")
+    return array
+
+
+@check("shares")
+def shares(kit: Kit) -> None:
+    array = _writable(kit)
+    with consumed(kit.best(array)) as struct:
+        found = capsules.describe(struct)
+        if found.flags & (capsules.READ_ONLY | capsules.IS_COPIED):
+            raise Skip("the exported memory must not be written to, or is a copy")
+        ctypes.memmove(found.address, packing.pack("<f", 42.0), 4)
+        bits = kit.read(array)
+    if bits[:4] != packing.pack("<f", 42.0):
+        raise Failure("the written value 42 in the array", f"{packing.unpack('<f', bits[:4])[0]}")
+
+
+def _written(kit: Kit, array: Any) -> None:
+    try:
+        kit.adapter.write(array, (0, 0), 42.0)
+    except (Unsupported, TypeError, NotImplementedError, AttributeError) as error:
+        raise Skip(f"the library does not write to arrays: {message(error)}") from None
+
+
+@check("seen")
+def seen(kit: Kit) -> None:
+    array = _writable(kit)
+    with consumed(kit.best(array)) as struct:
+        found = capsules.describe(struct)
+        if found.flags & capsules.IS_COPIED:
+            raise Skip("the export is a copy")
+        _written(kit, array)
+        number = _number(found.address)
+    if number != 42.0:
+        raise Failure("the written value 42 in the exported memory", f"{number}")
+
+
+@check("copy-apart")
+def copy_apart(kit: Kit) -> None:
+    array = kit.array()
+    try:
+        capsule = kit.fresh(kit.ask(array, max_version=capsules.NEWEST, copy=True))
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        raise Skip(f"no copy: {message(error)}") from None
+    with consumed(capsule) as struct:
+        ctypes.memmove(capsules.describe(struct).address, packing.pack("<f", 42.0), 4)
+    if kit.read(array) != expected("plain"):
+        raise Failure("the array keeps its values", "a write to the copy is seen in the array")
+
+
+# ---------------------------------------------------------------------------------------- leaks
+
+
+def _resident() -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def _repeated(kit: Kit, once: Callable[[], None]) -> None:
+    """Fails if the memory of the process grows with the rounds."""
+    for _ in range(max(kit.rounds // 50, 200)):
+        once()
+    kit.settle(lambda: False)
+    before, done, end = _resident(), 0, time.monotonic() + SECONDS
+    while done < kit.rounds and time.monotonic() < end:
+        for _ in range(min(500, kit.rounds)):
+            once()
+        done += min(500, kit.rounds)
+        kit.adapter.settle()
+    gc.collect()
+    grown = _resident() - before
+    if grown > SLACK + BYTES_PER_ROUND * done:
+        raise Failure(
+            f"memory that does not grow in {done} rounds",
+            f"{grown // 1024} KiB more, {grown // done} bytes in each round",
+            "leak",
+        )
+
+
+@check("producer-leak")
+def producer_leak(kit: Kit) -> None:
+    array = kit.array()
+    kit.best(array)
+    keywords = {"max_version": capsules.NEWEST} if kit.knows_versions else {}
+    export = kit.adapter.export
+
+    def once() -> None:
+        capsules.delete(capsules.take(export(array, **keywords)))
+
+    _repeated(kit, once)
+    _repeated(kit, lambda: export(array, **keywords) and None)
+
+
+class _Pool:
+    """Tensors that are used again after their deleter has run, so that a round is short."""
+
+    def __init__(self, kit: Kit, **changes: Any) -> None:
+        self.tensor = kit.tensor(**changes)
+        self.source = kit.source(self.tensor)
+        self.rounds = 0
+
+    def next(self) -> Any:
+        self.rounds += 1
+        self.tensor.handed_out.clear()
+        return self.source
+
+
+@check("consumer-leak")
+def consumer_leak(kit: Kit) -> None:
+    pool = _Pool(kit)
+    kit.consume(pool.next())
+
+    def once() -> None:
+        pool.source.requests.clear()
+        kit.adapter.consume(pool.next())
+
+    _repeated(kit, once)
+    kit.settle(lambda: pool.tensor.deleted == pool.rounds)
+    if pool.tensor.deleted != pool.rounds:
+        found = f"{pool.tensor.deleted} runs of the deleter"
+        raise Failure(f"{pool.rounds} runs of the deleter", found)
+
+
+@check("rejected-leak")
+def rejected_leak(kit: Kit) -> None:
+    pool = _Pool(kit, dtype="float32", data=None)
+    claimed = 0
+
+    def once() -> None:
+        nonlocal claimed
+        pool.source.requests.clear()
+        with contextlib.suppress(Exception):
+            kit.adapter.consume(pool.next())
+        claimed += pool.tensor.claimed
+
+    try:
+        kit.taken(pool.next())
+    except (Skip, Failure):
+        raise
+    except Exception:
+        pool.tensor.deleted = 0
+    else:
+        raise Skip("a tensor with NULL data is not rejected")
+    limit, kit.rounds = kit.rounds, max(kit.rounds // 10, 100)
+    try:
+        _repeated(kit, once)
+    finally:
+        kit.rounds = limit
+    kit.settle(lambda: pool.tensor.deleted == claimed)
+    if pool.tensor.deleted != claimed:
+        severity = "leak" if pool.tensor.deleted < claimed else "corruption"
+        wanted = f"{claimed} runs of the deleter, one for each capsule that was renamed"
+        raise Failure(wanted, f"{pool.tensor.deleted} runs", severity)
+
+
+# -------------------------------------------------------------------------------------- threads
+
+
+def _on_threads(once: Callable[[int], None], rounds: int) -> None:
+    errors: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for _ in range(rounds):
+                once(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise Failure("no error on any thread", message(errors[0])) from errors[0]
+
+
+@check("producer-threads")
+def producer_threads(kit: Kit) -> None:
+    array = kit.array()
+    kit.best(array)
+    wanted = expected("plain")
+    keywords = {"max_version": capsules.NEWEST} if kit.knows_versions else {}
+
+    def once(number: int) -> None:
+        struct = capsules.take(kit.adapter.export(array, **keywords))
+        bits = capsules.describe(struct).elements()
+        if number % 2:
+            capsules.delete(struct)
+        else:
+            thread = threading.Thread(target=capsules.delete, args=(struct,))
+            thread.start()
+            thread.join()
+        if bits != wanted:
+            raise Failure("the values of the array", "other values", "corruption")
+
+    _on_threads(once, 200)
+
+
+@check("consumer-threads")
+def consumer_threads(kit: Kit) -> None:
+    pools = [_Pool(kit) for _ in range(THREADS)]
+    kit.consume(pools[0].next())
+
+    def once(number: int) -> None:
+        array = kit.adapter.consume(pools[number].next())
+        if kit.read(array) != expected("plain"):
+            raise Failure("the values of the tensor", "other values", "corruption")
+
+    _on_threads(once, 200)
+    kit.settle(lambda: all(pool.tensor.deleted == pool.rounds for pool in pools))
+    for pool in pools:
+        if pool.tensor.deleted != pool.rounds:
+            found = f"{pool.tensor.deleted} runs"
+            raise Failure(f"{pool.rounds} runs of the deleter", found, "leak")
+
+
+# ------------------------------------------------------------------------------------- consumer
+
+
+@check("consumer-shares")
+def consumer_shares(kit: Kit) -> None:
+    tensor = kit.tensor()
+    array = kit.consume(kit.source(tensor))
+    kit.read(array)
+    tensor.memory.write(packing.pack("<f", 42.0))
+    bits = kit.read(array)
+    if bits[:4] != packing.pack("<f", 42.0):
+        raise Failure("the memory of the tensor", "a copy")
+
+
+@check("consumer-stays")
+def consumer_stays(kit: Kit) -> None:
+    tensor = kit.tensor()
+    source = kit.source(tensor)
+    array = kit.consume(source)
+    shared = kit.adapter.address(array) == tensor.memory.address
+    tensor.handed_out.clear()
+    del source
+    kit.settle(lambda: False)
+    if shared and tensor.deleted:
+        raise Failure("the deleter runs after the array is released", "it ran before")
+    kit.compare(array, expected("plain"), (3, 4))
+
+
+@check("consumer-view")
+def consumer_view(kit: Kit) -> None:
+    tensor = kit.tensor()
+    array = kit.consume(kit.source(tensor))
+    try:
+        view = array[1:]
+    except Exception as error:
+        raise Skip(f"no views: {message(error)}") from None
+    shared = kit.adapter.address(view) == tensor.memory.address + 16
+    del array
+    kit.settle(lambda: False)
+    if shared and tensor.deleted:
+        raise Failure("the deleter runs after the view is released", "it ran before")
+    if kit.read(view) != expected("sliced"):
+        raise Failure("the values of the view", "other values")
+
+
+@check("immutable-stays")
+def immutable_stays(kit: Kit) -> None:
+    if kit.kind != "versioned":
+        raise Skip("the consumer asks for legacy capsules, which have no flags")
+    tensor = kit.tensor(flags=capsules.READ_ONLY)
+    array = kit.consume(kit.source(tensor))
+    kit.read(array)
+    # The standard lets a library without read-only arrays ignore the flag; then the user is
+    # responsible for writes. A library that reports the array as immutable must not write to it.
+    if kit.adapter.writable(array) is not False:
+        raise Skip("the library has no read-only arrays and ignores the flag, as it may")
+    with contextlib.suppress(Exception):
+        kit.adapter.write(array, (0, 0), 42.0)
+    if tensor.memory.content() != values.bits("float32"):
+        raise Failure("the memory of a READ_ONLY tensor as it was", "changed bytes")

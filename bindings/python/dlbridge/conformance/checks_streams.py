@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Order of asynchronous work.
+
+The adapter's `delayed` starts work that writes an array some 0.1 s later, on a queue, a stream or a
+thread of the library. A missing synchronisation then shows as wrong values each time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import capsules
+from .adapters import Request, Unsupported
+from .kit import Kit, check, consumed, expected, message, shown
+from .outcomes import Failure, Skip
+
+
+def _delayed(kit: Kit) -> Any:
+    kit.array()  # what is needed once for any array is not part of the delay
+    try:
+        return kit.adapter.delayed(Request())
+    except Unsupported as error:
+        raise Skip(str(error)) from None
+
+
+def _final(kit: Kit, capsule: Any) -> None:
+    with consumed(capsule) as struct:
+        found = capsules.describe(struct)
+        if found.device[0] not in (1, 3, 11, 13):
+            raise Skip(f"the host cannot read device {found.device}")
+        bits = found.elements()
+    if bits != expected("plain"):
+        raise Failure("the final values: " + shown(expected("plain")), shown(bits))
+
+
+@check("export-waits")
+def export_waits(kit: Kit) -> None:
+    for _ in range(3):
+        array = _delayed(kit)
+        keywords: dict[str, Any] = {"max_version": capsules.NEWEST} if kit.knows_versions else {}
+        if int(array.__dlpack_device__()[0]) != 1:
+            keywords["dl_device"] = capsules.CPU
+        _final(kit, kit.export(array, **keywords))
+
+
+@check("copy-waits")
+def copy_waits(kit: Kit) -> None:
+    for _ in range(3):
+        array = _delayed(kit)
+        keywords: dict[str, Any] = {"max_version": capsules.NEWEST, "copy": True}
+        if int(array.__dlpack_device__()[0]) != 1:
+            keywords["dl_device"] = capsules.CPU
+        try:
+            capsule = kit.ask(array, **keywords)
+        except Exception as error:
+            raise Skip(f"no copy: {message(error)}") from None
+        _final(kit, kit.fresh(capsule))
+
+
+@check("stream-none")
+def stream_none(kit: Kit) -> None:
+    source = kit.source(kit.tensor())
+    kit.consume(source)
+    streams = [keywords["stream"] for keywords in source.requests if "stream" in keywords]
+    wrong = [stream for stream in streams if stream is not None]
+    if wrong:
+        raise Failure("stream=None for memory of the CPU", f"stream={wrong[0]!r}")
+
+
+@check("stream-legal")
+def stream_legal(kit: Kit) -> None:
+    """Most consumers without a GPU reject the device before they ask for a capsule."""
+    source = kit.source(kit.tensor(device=(2, 0)))
+    try:
+        kit.adapter.consume(source)
+    except Exception as error:
+        if not source.requests:
+            raise Skip(f"CUDA memory is rejected before the request: {message(error)}") from None
+    streams = [keywords.get("stream") for keywords in source.requests]
+    wrong = [stream for stream in streams if stream == 0 or (stream or 0) < -1]
+    if wrong:
+        raise Failure("a stream that is None, -1 or at least 1", f"stream={wrong[0]!r}")

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Negotiation of versions, and the contents of exported structs, judged by dlbridge's rules."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from . import capsules, values
+from .forms import FORMS
+from .kit import Kit, check, consumed, expected, message, shown, triple
+from .outcomes import Failure, Skip
+
+# ------------------------------------------------------------------------------------- versions
+
+
+@check("version-legacy")
+def version_legacy(kit: Kit) -> None:
+    try:
+        capsule = kit.fresh(kit.ask(kit.array()))
+    except BufferError:
+        return
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        raise Failure("a legacy capsule or BufferError", message(error)) from None
+    if capsules.kind(capsule) != capsules.LEGACY:
+        raise Failure("a capsule named dltensor", f"{capsules.kind(capsule)!r}", "crash")
+
+
+def _asked(kit: Kit, array: Any, version: tuple[int, int]) -> Any:
+    try:
+        return kit.fresh(kit.ask(array, max_version=version))
+    except TypeError as error:
+        raise Skip(f"the producer lacks max_version: {message(error)}") from None
+
+
+@check("version-versioned")
+def version_versioned(kit: Kit) -> None:
+    array = kit.array()
+    for version in ((1, 0), (1, 1), capsules.NEWEST):
+        try:
+            _asked(kit, array, version)
+        except (Skip, Failure):
+            raise
+        except Exception as error:
+            raise Failure(f"a capsule for max_version={version}", message(error)) from None
+
+
+@check("version-old")
+def version_old(kit: Kit) -> None:
+    try:
+        capsule = _asked(kit, kit.array(), (0, 8))
+    except BufferError:
+        return
+    if capsules.kind(capsule) == capsules.VERSIONED:
+        raise Failure("a legacy capsule or BufferError", "a capsule named dltensor_versioned")
+
+
+@check("version-future")
+def version_future(kit: Kit) -> None:
+    array = kit.array()
+    for version in ((1, 99), (2, 0)):
+        try:
+            capsule = _asked(kit, array, version)
+        except (Skip, Failure):
+            raise
+        except Exception as error:
+            wanted = f"a capsule of the producer's version for max_version={version}"
+            raise Failure(wanted, message(error)) from None
+        found = capsules.describe(capsules.look(capsule)).version
+        if found is not None and (found[0] != 1 or found[1] > 90):
+            raise Failure("the producer's own version", f"version {found}", "crash")
+
+
+# --------------------------------------------------------------------------------------- struct
+
+# Rule of dlbridge that is broken -> severity, where it is not that of the check.
+_SEVERITY = {"STRIDES_NULL": "deviation", "DEVICE_ID_NEGATIVE": "deviation"}
+
+
+@check("struct-valid")
+def struct_valid(kit: Kit) -> None:
+    from dlbridge import abi
+
+    judged = 0
+    for form in FORMS:
+        for dtype in ("float32",) if form != "plain" else values.DTYPES:
+            try:
+                capsule = kit.optional(kit.array(form, dtype))
+            except Skip:
+                continue
+            judged += 1
+            struct = capsules.look(capsule)
+            versioned = capsules.kind(capsule) == capsules.VERSIONED
+            kind = abi.Kind.VERSIONED if versioned else abi.Kind.LEGACY
+            for finding in abi.diagnose(ctypes.addressof(struct), kind):
+                if finding["severity"] == abi.Severity.BROKEN:
+                    raise _broken(finding, form, dtype)
+    if not judged:
+        raise Skip("the library exports no array")
+
+
+def _broken(finding: dict[str, Any], form: str, dtype: str) -> Failure:
+    rule = str(finding["rule"])
+    found = f"{finding['text']}: {finding['found']} (rule {rule}, {form} {dtype})"
+    return Failure(str(finding["expected"]), found, _SEVERITY.get(rule, ""))
+
+
+def _described(kit: Kit, form: str, **how: Any) -> capsules.Description:
+    capsule = kit.optional(kit.array(form, **how))
+    return capsules.describe(capsules.look(capsule))
+
+
+@check("strides-present")
+def strides_present(kit: Kit) -> None:
+    seen = False
+    for form in FORMS:
+        try:
+            found = _described(kit, form)
+        except Skip:
+            continue
+        if found.version is None or found.version < (1, 2):
+            continue
+        seen = True
+        if found.shape and found.strides is None:
+            raise Failure(f"strides ({form}, version {found.version})", "NULL")
+    if not seen:
+        raise Skip("the producer exports no version from 1.2 on")
+
+
+@check("shape-and-strides")
+def shape_and_strides(kit: Kit) -> None:
+    for form, layout in FORMS.items():
+        try:
+            found = _described(kit, form)
+        except Skip:
+            continue
+        if found.shape != layout.shape:
+            raise Failure(f"shape {layout.shape} ({form})", f"shape {found.shape}")
+
+
+@check("values")
+def values_arrive(kit: Kit) -> None:
+    for form in FORMS:
+        try:
+            capsule = kit.optional(kit.array(form))
+        except Skip:
+            continue
+        with consumed(capsule) as struct:
+            found = capsules.describe(struct)
+            if found.dtype != triple("float32"):
+                raise Failure("dtype (2, 32, 1)", f"dtype {found.dtype}")
+            if found.shape != FORMS[form].shape:
+                raise Failure(f"shape {FORMS[form].shape} ({form})", f"shape {found.shape}")
+            bits = found.elements()
+        if bits != expected(form):
+            raise Failure(f"the bytes {shown(expected(form))} ({form})", shown(bits))
+
+
+def _exported(kit: Kit, form: str, what: str) -> capsules.Description:
+    array = kit.array(form)
+    try:
+        return capsules.describe(capsules.look(kit.best(array)))
+    except Failure as failure:
+        raise Failure(f"{what} is exported", failure.found) from None
+
+
+@check("empty")
+def empty(kit: Kit) -> None:
+    found = _exported(kit, "empty", "an empty array")
+    if found.shape != (0, 4):
+        raise Failure("shape (0, 4)", f"shape {found.shape}", "wrong answer")
+
+
+@check("scalar")
+def scalar(kit: Kit) -> None:
+    found = _exported(kit, "scalar", "an array of no axes")
+    if found.shape != ():
+        raise Failure("ndim 0", f"shape {found.shape}", "wrong answer")
+
+
+@check("device-id")
+def device_id(kit: Kit) -> None:
+    device = _exported(kit, "plain", "an array").device
+    if device[0] in (1, 3, 11, 13) and device[1] != 0:
+        raise Failure("device id 0", f"device {device}")
+
+
+@check("alignment")
+def alignment(kit: Kit) -> None:
+    for form in ("plain", "sliced", "gaps"):
+        try:
+            found = _described(kit, form)
+        except Skip:
+            continue
+        if found.address % 4:
+            raise Failure("an address that is a multiple of 4", f"{found.address:#x} ({form})")
+
+
+@check("read-only-flag")
+def read_only_flag(kit: Kit) -> None:
+    array = kit.array(read_only=True)
+    found = capsules.describe(capsules.look(kit.optional(array)))
+    if found.version is None:
+        raise Failure(
+            "a capsule with READ_ONLY, or BufferError",
+            "a legacy capsule, which cannot record that the array is immutable",
+        )
+    if not found.flags & (capsules.READ_ONLY | capsules.IS_COPIED):
+        raise Failure("flag READ_ONLY", f"flags {found.flags}")
+
+
+@check("writable-flag")
+def writable_flag(kit: Kit) -> None:
+    array = kit.array()
+    if kit.adapter.writable(array) is not True:
+        raise Skip("the library's arrays are not known to be writable")
+    found = capsules.describe(capsules.look(kit.best(array)))
+    if found.version and found.flags & capsules.READ_ONLY:
+        raise Failure("no flag READ_ONLY", f"flags {found.flags}")
+
+
+@check("not-copied")
+def not_copied(kit: Kit) -> None:
+    array = kit.array()
+    first, second = (capsules.describe(capsules.look(kit.best(array))) for _ in range(2))
+    if first.version is None:
+        raise Skip("legacy capsules have no flags")
+    if first.flags & capsules.IS_COPIED and first.address == second.address:
+        raise Failure("no flag IS_COPIED for shared memory", f"flags {first.flags}")
+
+
+@check("legacy-same")
+def legacy_same(kit: Kit) -> None:
+    for form in FORMS:
+        try:
+            array = kit.array(form)
+            versioned = _description_of(kit, array, max_version=capsules.NEWEST)
+            legacy = _description_of(kit, array)
+        except Skip:
+            continue
+        if versioned.version is None or legacy.version is not None:
+            continue
+        for name in ("address", "dtype", "device", "shape"):
+            one, other = getattr(versioned, name), getattr(legacy, name)
+            if one != other and not (name == "address" and not versioned.count):
+                raise Failure(f"{name} {one} in both structs ({form})", f"{name} {other}")
+
+
+def _description_of(kit: Kit, array: Any, **keywords: Any) -> capsules.Description:
+    try:
+        return capsules.describe(capsules.look(kit.ask(array, **keywords)))
+    except Exception as error:
+        raise Skip(message(error)) from None

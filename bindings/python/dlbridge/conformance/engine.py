@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the checks of each group in a process of its own."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import datetime
+import fnmatch
+import os
+import pathlib
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import frameworks, processes, quirks
+from .adapters import Chosen
+from .catalogue import Check, checks, groups, severities
+from .outcomes import FAILED, PASSED, SKIPPED, UNSTARTED, Outcome
+
+ROUNDS = 100_000
+# A check that takes longer hangs.
+LIMIT_SECONDS = 120.0
+
+
+@dataclasses.dataclass
+class Report:
+    """The outcomes of a run, in the order of the list."""
+
+    title: str
+    version: str
+    date: str
+    rounds: int
+    outcomes: dict[str, Outcome]
+
+    @property
+    def good(self) -> bool:
+        return all(outcome.good for outcome in self.outcomes.values())
+
+    def count(self, status: str) -> int:
+        return sum(outcome.status == status for outcome in self.outcomes.values())
+
+    @property
+    def known(self) -> int:
+        """Failures that are listed as quirks."""
+        found = self.outcomes.values()
+        return sum(outcome.status == FAILED and outcome.quirk is not None for outcome in found)
+
+    @property
+    def stale(self) -> list[Outcome]:
+        """Quirks that no longer occur."""
+        found = self.outcomes.values()
+        return [outcome for outcome in found if outcome.status == PASSED and outcome.quirk]
+
+    @property
+    def failures(self) -> list[Outcome]:
+        """The failures, the worst first."""
+        order = severities()
+        found = [outcome for outcome in self.outcomes.values() if outcome.status == FAILED]
+        return sorted(found, key=lambda outcome: order.index(outcome.severity))
+
+    @property
+    def unstarted(self) -> list[Outcome]:
+        return [one for one in self.outcomes.values() if one.status == UNSTARTED]
+
+    def summary(self) -> str:
+        text = f"{self.count(PASSED)} passed, {self.count(FAILED)} failed"
+        if self.known:
+            text += f" ({self.known} known)"
+        if self.unstarted:
+            text += f", {len(self.unstarted)} not run"
+        return f"{text}, {self.count(SKIPPED)} skipped"
+
+    def data(self) -> dict[str, Any]:
+        table = checks()
+        rows = []
+        for name, outcome in self.outcomes.items():
+            check = dataclasses.asdict(table[name])
+            rows.append({**check, "severity": check["severity"], **outcome.data()})
+        names = ("title", "version", "date", "rounds")
+        return {**{name: getattr(self, name) for name in names}, "checks": rows}
+
+
+def select(patterns: Iterable[str] = ()) -> list[Check]:
+    """The checks whose name or group matches one of the patterns; all without patterns."""
+    wanted = list(patterns)
+    found = [
+        check
+        for check in checks().values()
+        if not wanted
+        or any(
+            fnmatch.fnmatch(name, pattern)
+            for pattern in wanted
+            for name in (check.name, check.group)
+        )
+    ]
+    if not found:
+        raise SystemExit(f"no check or group matches {', '.join(wanted)}")
+    return found
+
+
+def run(
+    chosen: Chosen,
+    patterns: Iterable[str] = (),
+    *,
+    rounds: int = ROUNDS,
+    limit: float = LIMIT_SECONDS,
+    jobs: int | None = None,
+    together: bool = False,
+    known: list[dict[str, str]] | None = None,
+    progress: Callable[[Outcome], None] | None = None,
+) -> Report:
+    """Runs the chosen checks. `limit` is the time that one check may take, in seconds; `together`
+    runs all groups in one process, which is started again after a crash."""
+    selected = select(patterns)
+    parts = [[check for check in selected if check.group == group] for group in groups()]
+    if together:
+        parts = [selected]
+    report = Report(chosen.label, "", _today(), rounds, {})
+    with concurrent.futures.ThreadPoolExecutor(jobs or 2) as pool:
+        waiting = [pool.submit(_group, chosen, part, rounds, limit) for part in parts if part]
+        for future in waiting:
+            outcomes, versions = future.result()
+            report.title = versions.get("title", report.title)
+            report.version = versions.get("version", report.version)
+            for outcome in outcomes:
+                report.outcomes[outcome.name] = outcome
+                if progress:
+                    progress(outcome)
+    quirks.enter(report.outcomes, known or [])
+    return report
+
+
+def _today() -> str:
+    """SOURCE_DATE_EPOCH makes reports reproducible."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    zone = datetime.timezone.utc
+    when = (
+        datetime.datetime.fromtimestamp(int(epoch), zone) if epoch else datetime.datetime.now(zone)
+    )
+    return when.date().isoformat()
+
+
+def _environment(chosen: Chosen) -> dict[str, str]:
+    """The child imports what this process imports, also from its current folder."""
+    package = str(pathlib.Path(__file__).resolve().parents[2])
+    paths = [path for path in (*sys.path, os.getcwd()) if path]
+    return {
+        **os.environ,
+        **chosen.environment(),
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys([*paths, package])),
+    }
+
+
+def _group(
+    chosen: Chosen, part: list[Check], rounds: int, limit: float
+) -> tuple[list[Outcome], dict[str, str]]:
+    plan = {
+        "chosen": dataclasses.asdict(chosen),
+        "rounds": rounds,
+        "limit": limit,
+        "steps": [[check.name] for check in part],
+        "sides": {check.name: check.side for check in part},
+    }
+    command = [sys.executable, "-B", "-m", f"{__package__}.worker"]
+    prepare = frameworks.use_intel_driver if chosen.framework == "dpnp" else None
+    cells, versions, _ = processes.run(plan, command, _environment(chosen), limit, prepare)
+    return [outcome_of(check, cells[(check.name,)]) for check in part], versions
+
+
+def outcome_of(check: Check, cell: dict[str, Any]) -> Outcome:
+    status = cell["status"]
+    if status == processes.CRASH:
+        return Outcome(check.name, FAILED, check.title, f"the process {cell['why']}", "crash")
+    if status == processes.UNSTARTED:
+        return Outcome(check.name, UNSTARTED, reason=cell["why"])
+    severity = cell.pop("severity", "") or check.severity
+    names = {field.name for field in dataclasses.fields(Outcome)}
+    fields = {name: value for name, value in cell.items() if name in names}
+    return Outcome(check.name, severity=severity if status == FAILED else "", **fields)

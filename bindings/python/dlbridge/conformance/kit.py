@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check works with: the adapter, arrays and tensors, and the answers of the library."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import capsules, reproducers, tensors, values
+from .adapters import Adapter, Request, Unsupported
+from .forms import FORMS
+from .outcomes import Failure, Skip
+from .tensors import Source, Tensor
+
+CHECKS: dict[str, Callable[[Kit], None]] = {}
+
+
+def check(name: str) -> Callable[[Callable[[Kit], None]], Callable[[Kit], None]]:
+    """Registers a function as the check of that name."""
+
+    def register(function: Callable[[Kit], None]) -> Callable[[Kit], None]:
+        CHECKS[name] = function
+        return function
+
+    return register
+
+
+def message(error: BaseException) -> str:
+    """One line of an error."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+
+
+class Kit:
+    """One run of one group."""
+
+    def __init__(self, adapter: Adapter, rounds: int = 100_000) -> None:
+        self.adapter, self.rounds = adapter, rounds
+        # How a child process chooses the same adapter.
+        self.chosen: dict[str, Any] | None = None
+        # Seconds that a process that a check starts may take.
+        self.limit = 100.0
+        self.reproducer = ""
+
+    # -------------------------------------------------------------------------------- producers
+
+    def array(self, form: str = "plain", dtype: str = "float32", read_only: bool = False) -> Any:
+        """An array of the library. Skips the check if the library has none."""
+        if self.adapter.declared(dtype) or self.adapter.declared(form):
+            raise Skip("declared unsupported")
+        request = Request(dtype, FORMS[form], read_only=read_only)
+        self.reproducer = ""
+        self._asked = request
+        try:
+            return self.adapter.make(request)
+        except Unsupported as error:
+            raise Skip(str(error) or "unsupported") from None
+        except Exception as error:
+            if (form, dtype, read_only) == ("plain", "float32", False):
+                raise Failure("an array of float32", message(error)) from error
+            raise Skip(f"the library makes no such array: {message(error)}") from None
+
+    def ask(self, array: Any, **keywords: Any) -> Any:
+        """What __dlpack__ returns; its errors pass through."""
+        self.reproducer = reproducers.producer(self.adapter.code, self._asked, keywords)
+        return self.adapter.export(array, **keywords)
+
+    def export(self, array: Any, **keywords: Any) -> Any:
+        """An unconsumed capsule of an array; an error is a failure."""
+        try:
+            capsule = self.ask(array, **keywords)
+        except Exception as error:
+            wanted = f"a capsule from __dlpack__({reproducers.arguments(keywords)})"
+            raise Failure(wanted, message(error)) from error
+        return self.fresh(capsule)
+
+    def fresh(self, capsule: Any) -> Any:
+        if capsules.kind(capsule) is None:
+            found = capsules.name(capsule) if capsules.is_capsule(capsule) else type(capsule)
+            raise Failure("a capsule named dltensor or dltensor_versioned", f"{found!r}")
+        return capsule
+
+    @functools.cached_property
+    def knows_versions(self) -> bool:
+        """Whether the producer knows max_version."""
+        try:
+            self.ask(self.array(), max_version=capsules.NEWEST)
+        except TypeError:
+            return False
+        except Exception:
+            return True
+        return True
+
+    def best(self, array: Any, **keywords: Any) -> Any:
+        """The capsule that a consumer of the newest version gets, by the logic of the standard."""
+        if self.knows_versions:
+            keywords = {"max_version": capsules.NEWEST, **keywords}
+        return self.export(array, **keywords)
+
+    def optional(self, array: Any, **keywords: Any) -> Any:
+        """Like `best`, but an error of the producer skips the check."""
+        if self.knows_versions:
+            keywords = {"max_version": capsules.NEWEST, **keywords}
+        try:
+            capsule = self.ask(array, **keywords)
+        except Exception as error:
+            raise Skip(f"not exported: {message(error)}") from None
+        return self.fresh(capsule)
+
+    # -------------------------------------------------------------------------------- consumers
+
+    @functools.cached_property
+    def kind(self) -> str:
+        """The kind that the consumer asks for."""
+        source = self.source(tensors.of_form("plain"), kind=None)
+        with contextlib.suppress(Exception):
+            self.adapter.consume(source)
+        asked = any(keywords.get("max_version") for keywords in source.requests)
+        return "versioned" if asked else "legacy"
+
+    def tensor(self, form: str = "plain", dtype: str = "float32", **changes: Any) -> Tensor:
+        """A tensor of the kind that the consumer asks for."""
+        kind = changes.pop("kind", None) or self.kind
+        return tensors.of_form(form, dtype, kind=kind, **changes)
+
+    def source(self, tensor: Tensor, **options: Any) -> Source:
+        kind = options.pop("kind", tensor.kind)
+        self.reproducer = reproducers.consumer(self.adapter.code, tensor)
+        if kind is None:
+            return _Adapting(tensor, **options)
+        return Source(tensor, **options)
+
+    def consume(self, source: Any, **keywords: Any) -> Any:
+        """The imported array; an error is a failure."""
+        try:
+            return self.taken(source, **keywords)
+        except (Skip, Failure):
+            raise
+        except Exception as error:
+            raise Failure("the tensor is imported", message(error)) from error
+
+    def taken(self, source: Any, **keywords: Any) -> Any:
+        """The imported array; errors pass through, except those of the adapter."""
+        try:
+            array = self.adapter.consume(source, **keywords)
+        except Unsupported as error:
+            raise Skip(str(error)) from None
+        if array is None:
+            raise Failure("an array", "None")
+        return array
+
+    def arrives(self, tensor: Tensor, wanted: bytes, shape: tuple[int, ...], **how: Any) -> Any:
+        """Imports a tensor and compares shape and values."""
+        array = self.consume(self.source(tensor), **how)
+        self.compare(array, wanted, shape)
+        return array
+
+    def compare(self, array: Any, wanted: bytes, shape: tuple[int, ...]) -> None:
+        found = self.adapter.shape(array)
+        if found != shape:
+            raise Failure(f"an array of shape {shape}", f"shape {found}", "wrong answer")
+        bits = self.read(array)
+        if bits != wanted:
+            raise Failure(f"the bytes {shown(wanted)}", shown(bits), "wrong answer")
+
+    def read(self, array: Any) -> bytes:
+        """The array's elements as the adapter reads them."""
+        try:
+            bits = self.adapter.read(array)
+        except Unsupported as error:
+            raise Skip(str(error)) from None
+        if not isinstance(bits, (bytes, bytearray, memoryview)):
+            raise Failure("read(array) of the adapter returns bytes", f"{type(bits).__name__}")
+        return bytes(bits)
+
+    # --------------------------------------------------------------------------------- deleters
+
+    def settle(self, done: Callable[[], bool]) -> bool:
+        """Whether `done` becomes true after everything is released."""
+        for _ in range(4):
+            if done():
+                return True
+            self.adapter.settle()
+            gc.collect()
+        return done()
+
+    def ends(self, tensor: Tensor) -> None:
+        """Judges a tensor that nobody uses any more: one owner, one deleter."""
+        if tensor.claimed:
+            self.settle(lambda: tensor.deleted >= 1)
+            if tensor.deleted != 1:
+                severity = "leak" if tensor.deleted == 0 else "corruption"
+                raise Failure("the deleter ran once", f"it ran {tensor.deleted} times", severity)
+        else:
+            self.settle(lambda: False)
+            if tensor.deleted:
+                raise Failure(
+                    "a capsule that keeps its name still owns its tensor",
+                    f"the deleter ran {tensor.deleted} times, and the capsule's destructor would "
+                    "run it again",
+                    "corruption",
+                )
+        if not tensor.unmodified():
+            raise Failure("the producer's struct is not changed", "it was", "corruption")
+        tensor.forget()
+
+
+class _Adapting(Source):
+    """Answers with the kind that is asked for."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        if not keywords.get("max_version") and self.tensor.kind == "versioned":
+            self.tensor = tensors.of_form("plain", kind="legacy")
+        return super().__dlpack__(**keywords)
+
+
+def shown(bits: bytes) -> str:
+    return bits[:24].hex(" ") + (" ..." if len(bits) > 24 else "")
+
+
+@contextlib.contextmanager
+def consumed(capsule: Any) -> Iterator[Any]:
+    """Takes a capsule's struct and deletes it at the end."""
+    struct = capsules.take(capsule)
+    try:
+        yield struct
+    finally:
+        capsules.delete(struct)
+
+
+def expected(form: str, dtype: str = "float32") -> bytes:
+    return tensors.expected(form, dtype)
+
+
+def triple(dtype: str) -> tuple[int, int, int]:
+    return values.DTYPES[dtype]

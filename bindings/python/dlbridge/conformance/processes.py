@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs steps in a child process, and continues after a step that kills it or hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+# The status of steps whose process died before its first step. It proves nothing.
+UNSTARTED, CRASH = "unstarted", "crash"
+# A process that has not begun its first step after this time is stuck in its imports.
+START_SECONDS = 300.0
+Step = tuple[str, ...]
+Answers = dict[Step, dict[str, Any]]
+
+
+def _records(path: pathlib.Path) -> list[dict[str, Any]]:
+    """The records of a process. The last line of a dead process may be incomplete."""
+    records: list[dict[str, Any]] = []
+    if path.exists():
+        for line in path.read_text(errors="replace").splitlines():
+            try:
+                records.append(json.loads(line))
+            except ValueError:
+                break
+    return records
+
+
+def death(status: int | None, limit: float) -> str:
+    if status is None:
+        return f"ran for more than {limit:g} s"
+    if status < 0:
+        with contextlib.suppress(ValueError):
+            return f"died of {signal.Signals(-status).name}"
+    return f"ended with status {status}"
+
+
+def _wait(child: subprocess.Popen[bytes], output: pathlib.Path, limit: float) -> int | None:
+    """The exit status, or None after `limit` seconds without a new record."""
+    size, end = 0, time.monotonic() + max(limit, START_SECONDS)
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return child.wait(timeout=0.1)
+        now = output.stat().st_size if output.exists() else 0
+        if now != size:
+            size, end = now, time.monotonic() + limit
+        if time.monotonic() > end:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+            return None
+
+
+def _once(
+    plan: dict[str, Any],
+    folder: pathlib.Path,
+    command: list[str],
+    environment: dict[str, str],
+    limit: float,
+) -> tuple[list[dict[str, Any]], int | None, str]:
+    """Runs one process; returns its records, its exit status (None: killed) and its last output."""
+    (folder / "plan.json").write_text(json.dumps(plan))
+    output = folder / "output"
+    output.unlink(missing_ok=True)
+    with (folder / "log").open("w+", errors="replace") as log:
+        child = subprocess.Popen(
+            [*command, str(folder / "plan.json"), str(output)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            start_new_session=True,
+        )
+        status = _wait(child, output, limit)
+        log.seek(0)
+        return _records(output), status, log.read()[-4000:]
+
+
+def run(
+    plan: dict[str, Any],
+    command: list[str],
+    environment: dict[str, str],
+    limit: float,
+    prepare: Callable[[str], dict[str, str]] | None = None,
+) -> tuple[Answers, dict[str, str], int]:
+    """Runs all of plan["steps"]; returns {step: cell}, versions, number of processes.
+
+    The command gets two arguments: a file with the plan, and a file to which it appends a line of
+    JSON before ({"begin": step}) and after ({"end": step, "cell": ...}) each step. `prepare` makes
+    variables of the environment for the process' folder.
+    """
+    results: Answers = {}
+    versions: dict[str, str] = {}
+    starts = 0
+    steps = [tuple(step) for step in plan["steps"]]
+    with tempfile.TemporaryDirectory(prefix="dlbridge-steps-") as name:
+        if prepare:
+            environment = {**environment, **prepare(name)}
+        while steps:
+            starts += 1
+            records, status, log = _once(
+                {**plan, "steps": steps}, pathlib.Path(name), command, environment, limit
+            )
+            begun = _read(records, results, versions)
+            left = [step for step in steps if step not in results]
+            why = death(status, limit)
+            if begun is None and left and len(left) == len(steps):
+                text = f"before its first step {why}: {' '.join(log.split())[-300:]}"
+                unstarted = {"status": UNSTARTED, "why": text}
+                return results | dict.fromkeys(left, unstarted), {}, starts
+            if begun is not None:
+                results[begun] = {"status": CRASH, "why": why}
+                left = [step for step in left if step != begun]
+            elif not left and status != 0:
+                # The process finished every step and then died at exit.
+                results[steps[-1]] = {"status": CRASH, "why": f"at exit: {why}"}
+            steps = left
+    return results, versions, starts
+
+
+def _read(records: list[dict[str, Any]], results: Answers, versions: dict[str, str]) -> Step | None:
+    """Enters the records; returns the step in which the process died, if any."""
+    begun = None
+    for record in records:
+        versions |= record.get("versions", {})
+        begun = tuple(record["begin"]) if "begin" in record else begun
+        if "end" in record:
+            results[tuple(record["end"])] = record["cell"]
+            begun = None
+    return begun

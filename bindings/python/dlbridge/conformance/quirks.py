@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Known deviations: a TOML file that names failing checks, each with a reason and a link.
+
+[[quirk]]
+check = "layout-negative"
+reason = "negative strides are not implemented"
+link = "https://example.org/issues/1"
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+from .catalogue import tomllib
+from .outcomes import SKIPPED, Outcome
+
+_KEYS = {"check", "reason", "link"}
+
+
+def read(path: str, names: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The quirks of a file. Exits with a message for a file that is wrong."""
+    try:
+        table = tomllib.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise SystemExit(f"{path}: {error}") from None
+    quirks = table.get("quirk", [])
+    for quirk in quirks:
+        missing = sorted(_KEYS - {name for name in _KEYS if quirk.get(name)})
+        if missing:
+            raise SystemExit(f"{path}: a quirk lacks {', '.join(missing)}: {quirk}")
+        if not fnmatch.filter(names, quirk["check"]):
+            raise SystemExit(f"{path}: no check is named {quirk['check']}")
+    return list(quirks)
+
+
+def enter(outcomes: Mapping[str, Outcome], quirks: list[dict[str, str]]) -> None:
+    """Gives each outcome the quirk that names it."""
+    for quirk in quirks:
+        names = fnmatch.filter(outcomes, quirk["check"])
+        failing = [name for name in names if not _passed(outcomes[name])]
+        # A pattern is current as long as one of its checks still fails.
+        for name in failing or names:
+            outcomes[name].quirk = quirk
+
+
+def _passed(outcome: Outcome) -> bool:
+    return outcome.status not in ("failed", SKIPPED)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a report: a table in the terminal, HTML, JSON, a badge."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from typing import TYPE_CHECKING
+
+from .catalogue import checks, groups
+from .engine import Report
+from .outcomes import FAILED, PASSED, SKIPPED, Outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_COLOURS = {
+    "crash": "bold red",
+    "corruption": "bold red",
+    "leak": "red",
+    "wrong answer": "red",
+    "deviation": "yellow",
+}
+
+
+def terminal(report: Report, console: Console, *, reproducers: bool = False) -> None:
+    """The groups, then each failure with its specification."""
+    from rich.table import Table
+
+    title = f"DLPack conformance of {report.title} {report.version}".strip()
+    table = Table(
+        "group", "passed", "failed", "known", "skipped", title=title, title_justify="left"
+    )
+    for group in groups():
+        rows = [one for one in report.outcomes.values() if checks()[one.name].group == group]
+        if rows:
+            failed = [one for one in rows if one.status == FAILED]
+            known = sum(one.quirk is not None for one in failed)
+            numbers = [sum(one.status == status for one in rows) for status in (PASSED, SKIPPED)]
+            mark = f"[red]{len(failed)}[/red]" if len(failed) > known else str(len(failed))
+            table.add_row(group, str(numbers[0]), mark, str(known), str(numbers[1]))
+    console.print(table)
+    for outcome in report.failures:
+        console.print(_text(outcome, reproducers), highlight=False, markup=False, soft_wrap=True)
+    for outcome in report.unstarted[:1]:
+        console.print(f"not run: {outcome.reason}", markup=False)
+    for outcome in report.stale:
+        text = f"{outcome.name} passes now; remove its quirk: {(outcome.quirk or {})['reason']}"
+        console.print(text, markup=False)
+    console.print(report.summary(), highlight=False)
+
+
+def _text(outcome: Outcome, reproducers: bool) -> str:
+    """A failure as plain text."""
+    check = checks()[outcome.name]
+    lines = [
+        f"{outcome.severity.upper()} {outcome.name}: {check.title}",
+        f"  expected  {outcome.expected}",
+        f"  found     {outcome.found}",
+        f"  source    {check.source}",
+        f"            {check.url}",
+    ]
+    if outcome.quirk:
+        lines.append(f"  known     {outcome.quirk['reason']} ({outcome.quirk['link']})")
+    if reproducers and outcome.reproducer:
+        lines += ["", *(f"    {line}" for line in outcome.reproducer.splitlines())]
+    return "\n".join(lines) + "\n"
+
+
+def failure_text(outcome: Outcome) -> str:
+    """What pytest shows."""
+    return _text(outcome, reproducers=True)
+
+
+def write_json(report: Report, path: str) -> None:
+    text = json.dumps(report.data(), indent=1, ensure_ascii=False)
+    pathlib.Path(path).write_text(text + "\n", encoding="utf-8")
+
+
+def write_html(report: Report, path: str) -> None:
+    import jinja2
+
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    folder = pathlib.Path(__file__).resolve().parent
+    template = environment.from_string((folder / "report.html.j2").read_text(encoding="utf-8"))
+    text = template.render(report=report, checks=checks(), groups=groups())
+    pathlib.Path(path).write_text(text + "\n", encoding="utf-8")
+
+
+_BADGE = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" \
+aria-label="{label}: {value}">
+<title>{label}: {value}</title>
+<rect width="{width}" height="20" rx="3" fill="#555"/>
+<rect x="{left}" width="{right}" height="20" rx="3" fill="{colour}"/>
+<g fill="#fff" font-family="Verdana,sans-serif" font-size="11" text-anchor="middle">
+<text x="{middle_left}" y="14">{label}</text>
+<text x="{middle_right}" y="14">{value}</text>
+</g>
+</svg>
+"""
+
+
+def write_badge(report: Report, path: str) -> None:
+    run = report.count(PASSED) + report.count(FAILED)
+    value = f"{report.count(PASSED)} of {run}" if run else "not run"
+    new = report.count(FAILED) - report.known
+    colour = (
+        "#c33" if new or not run or report.unstarted else "#4a4" if not report.known else "#b90"
+    )
+    left, right = 62, 14 + 7 * len(value)
+    pathlib.Path(path).write_text(
+        _BADGE.format(
+            label="DLPack",
+            value=value,
+            colour=colour,
+            left=left,
+            right=right,
+            width=left + right,
+            middle_left=left // 2,
+            middle_right=left + right // 2,
+        ),
+        encoding="utf-8",
+    )

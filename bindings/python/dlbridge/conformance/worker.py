@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process of one group: `python -m dlbridge.conformance.worker PLAN OUTPUT`."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import sys
+import time
+import warnings
+from typing import Any, TextIO
+
+from . import (  # noqa: F401  (each registers its checks)
+    checks_capsule,
+    checks_consumer,
+    checks_exchange,
+    checks_hostile,
+    checks_keywords,
+    checks_memory,
+    checks_streams,
+    checks_struct,
+)
+from .adapters import Chosen
+from .kit import CHECKS, Kit, message
+from .outcomes import FAILED, PASSED, SKIPPED, Failure, Skip
+
+
+def kit_of(chosen: dict[str, Any], rounds: int = 100_000) -> Kit:
+    kit = Kit(Chosen(**chosen).load(), rounds)
+    kit.chosen = chosen
+    return kit
+
+
+def judged(kit: Kit, name: str) -> dict[str, Any]:
+    """Runs one check; any exception is its outcome."""
+    began = time.monotonic()
+    kit.reproducer = ""
+    try:
+        CHECKS[name](kit)
+        cell: dict[str, Any] = {"status": PASSED}
+    except Skip as skip:
+        cell = {"status": SKIPPED, "reason": str(skip)}
+    except Failure as failure:
+        cell = {"status": FAILED, "expected": failure.expected, "found": failure.found}
+        cell |= {"severity": failure.severity, "reproducer": kit.reproducer}
+    except BaseException as error:  # also SystemExit and KeyboardInterrupt of an adapter
+        cell = {"status": FAILED, "expected": "an answer of the library and its adapter"}
+        cell |= {"found": message(error), "severity": "", "reproducer": kit.reproducer}
+    return {**cell, "seconds": round(time.monotonic() - began, 3)}
+
+
+def run(plan: dict[str, Any], output: TextIO) -> None:
+    kit = kit_of(plan["chosen"], plan["rounds"])
+    kit.limit = plan["limit"] * 0.8
+    _write(output, {"versions": {"title": kit.adapter.title, "version": kit.adapter.version()}})
+    sides = {"producer": kit.adapter.has_producer, "consumer": kit.adapter.has_consumer}
+    for (name,) in plan["steps"]:
+        _write(output, {"begin": [name]})
+        if not sides[plan["sides"][name]]:
+            cell = {"status": SKIPPED, "reason": f"there is no {plan['sides'][name]}"}
+        elif kit.adapter.declared(name):
+            cell = {"status": SKIPPED, "reason": "declared unsupported"}
+        else:
+            cell = judged(kit, name)
+        _write(output, {"end": [name], "cell": cell})
+
+
+def _write(output: TextIO, record: dict[str, Any]) -> None:
+    output.write(json.dumps(record) + "\n")
+    output.flush()
+
+
+def main() -> None:
+    faulthandler.enable()
+    warnings.simplefilter("ignore")
+    with open(sys.argv[1]) as file:
+        plan = json.load(file)
+    with open(sys.argv[2], "w") as output:
+        run(plan, output)
+    sys.stdout.flush()
+    # Deleters of the kit are callbacks of Python, which must not run after its end.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conformance kit, as an outside project runs it: a right producer is green, eight faults are
+found, and a hostile adapter fails its tests only."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from dlbridge.conformance import (
+    catalogue,
+    checks,
+    engine,
+    kit,
+    quirks,
+    reproducers,
+    tensors,
+    worker,
+)
+from dlbridge.conformance.adapters import Chosen
+from dlbridge.conformance.outcomes import FAILED, PASSED, SKIPPED, Outcome
+
+SCRATCH = pathlib.Path(__file__).resolve().parent / "scratch"
+# Fault of scratchlib.Faulty -> the checks that find it.
+FAULTS = {
+    "1: exports before the work is done": ("export-waits",),
+    "2: versioned for consumers of legacy capsules": ("version-legacy",),
+    "3: never released": ("deleter-releases",),
+    "4: copy=True does not copy": ("copy-true", "copy-apart"),
+    "5: READ_ONLY is lost": ("read-only-flag",),
+    "6: a device id of host memory": ("device-id", "device-tuple"),
+    "7: unsigned as signed": ("export-uint8", "export-uint64"),
+    "8: wrong strides": ("values",),
+}
+ROUNDS = "300"
+# The kit observes crashes, which AddressSanitizer reports by an exit status of its own.
+pytestmark = pytest.mark.skipif(
+    "libasan" in os.environ.get("LD_PRELOAD", ""), reason="the kit runs without sanitizers"
+)
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    """The child processes import the scratch package."""
+    path = os.pathsep.join([str(SCRATCH), os.environ.get("PYTHONPATH", "")])
+    monkeypatch.setenv("PYTHONPATH", path.rstrip(os.pathsep))
+    monkeypatch.syspath_prepend(str(SCRATCH))
+
+
+def command(*arguments, cwd):
+    line = (sys.executable, "-B", "-m", *map(str, arguments))
+    return subprocess.run(line, cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+def cli(tmp_path, *arguments):
+    """Runs the command and returns it with its report."""
+    out = tmp_path / "report.json"
+    done = command("dlbridge.conformance", *arguments, "--json", out, cwd=tmp_path)
+    assert out.exists(), done.stderr
+    return done, {row["name"]: row for row in json.loads(out.read_text())["checks"]}
+
+
+def test_the_plugin_loads_nothing_until_it_is_used():
+    """pytest imports it in every project of an environment with dlbridge."""
+    program = "import sys, dlbridge.conformance.plugin; print(*sys.modules)"
+    done = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "dlbridge.conformance.plugin" in loaded, done.stderr
+    assert not loaded & {"numpy", "rich", "jinja2", "dlbridge.conformance.catalogue"}
+
+
+def test_every_check_is_implemented_and_listed():
+    assert set(kit.CHECKS) == set(checks())
+    assert worker.CHECKS is kit.CHECKS
+    for check in checks().values():
+        assert check.severity in catalogue.severities()
+        assert check.url.startswith("https://")
+
+
+def test_a_right_producer_is_green(tmp_path):
+    """By pytest's plugin, with names that -k selects."""
+    options = ("-q", "-rs", "-p", "no:cacheprovider", "-p", "dlbridge.conformance.plugin")
+    adapter = ("--dlpack-adapter", SCRATCH / "right.py", "--dlpack-rounds", ROUNDS)
+    chosen = ("-k", "capsule or keywords or versions or struct or memory or streams or dtypes")
+    # The plugin is found by its entry point where the package is installed.
+    done = command("pytest", *plugin_options(options), *adapter, *chosen, tmp_path, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 failed" in done.stdout and "passed" in done.stdout
+
+
+def plugin_options(options):
+    import importlib.metadata
+
+    found = importlib.metadata.entry_points(group="pytest11")
+    if any(one.value == "dlbridge.conformance.plugin" for one in found):
+        return options[:-2]
+    return options
+
+
+def test_eight_faults_are_found(tmp_path):
+    pytest.importorskip("rich")
+    pytest.importorskip("jinja2")
+    page, badge = tmp_path / "report.html", tmp_path / "badge.svg"
+    arguments = ("--adapter", SCRATCH / "faulty.py", "--rounds", ROUNDS, "--jobs", "1")
+    done, rows = cli(tmp_path, *arguments, "--html", page, "--badge", badge)
+    assert done.returncode == 1, done.stderr
+    for fault, names in FAULTS.items():
+        for name in names:
+            row = rows[name]
+            assert row["status"] == FAILED, (fault, row)
+            assert row["expected"] and row["found"] and row["url"], row
+            assert row["severity"] in catalogue.severities()
+            assert name in done.stdout and name in page.read_text()
+    assert badge.read_text().startswith("<svg")
+    assert rows["read-only-flag"]["severity"] == "corruption"
+    right = [name for name, row in rows.items() if row["status"] == PASSED]
+    assert {"capsule-destructor", "keywords-none", "copy-none", "export-float32"} <= set(right)
+
+
+def test_the_right_consumer_is_checked(tmp_path):
+    """NumPy rejects most broken tensors; those that it takes are its own deviations."""
+    chosen = Chosen(consumer="numpy.from_dlpack")
+    patterns = ["layouts", "version-major-2", "hostile-ndim-*", "deleter-*", "hostile-dim-*"]
+    report = engine.run(chosen, patterns, rounds=300, jobs=1)
+    assert report.good, [outcome.data() for outcome in report.failures]
+    assert report.count(PASSED) > 20
+
+
+def test_a_hostile_adapter_fails_its_tests_only(tmp_path):
+    """It lies, hangs, crashes, exits, and returns things of the wrong type."""
+    names = ["copy-false", "copy-true", "device-unknown", "version-old", "device-tuple"]
+    names += ["read-only-flag", "export-int8", "export-int16", "layout-plain", "capsule-name"]
+    chosen = Chosen(file=str(SCRATCH / "hostile.py"))
+    report = engine.run(chosen, names, rounds=100, limit=4, jobs=1)
+    assert set(report.outcomes) == set(names)
+    found = {name: (one.status, one.found) for name, one in report.outcomes.items()}
+    assert found["capsule-name"] == (PASSED, "")
+    for name, text in {
+        "copy-false": "int",
+        "copy-true": "ended with status 0",
+        "device-unknown": "ran for more than 4 s",
+        "device-tuple": "cuda:0",
+        "export-int16": "KeyboardInterrupt",
+        "layout-plain": "SystemExit: no shape",
+    }.items():
+        assert found[name][0] == FAILED, found
+        assert text in found[name][1], found
+    assert report.outcomes["version-old"].severity == "crash"
+    assert found["export-int8"][0] == found["read-only-flag"][0] == SKIPPED
+
+
+def test_an_adapter_that_cannot_be_loaded_is_an_error(tmp_path):
+    pytest.importorskip("rich")
+    broken = tmp_path / "broken.py"
+    broken.write_text("import no_such_module\ndef make(request): ...\n")
+    done, rows = cli(tmp_path, "--adapter", broken, "--checks", "struct")
+    assert done.returncode == 2
+    assert "no_such_module" in done.stdout
+    assert {row["status"] for row in rows.values()} == {"unstarted"}
+
+
+# --------------------------------------------------------------------------------------- quirks
+
+
+def outcomes(**statuses):
+    return {
+        name.replace("_", "-"): Outcome(name.replace("_", "-"), status, severity="deviation")
+        for name, status in statuses.items()
+    }
+
+
+def report_of(found):
+    return engine.Report("title", "1", "2026-01-01", 1, found)
+
+
+QUIRK = {"check": "copy-*", "reason": "not implemented", "link": "https://example.org/1"}
+
+
+def test_a_known_deviation_is_green_until_it_no_longer_occurs():
+    found = outcomes(copy_true=FAILED, copy_false=PASSED)
+    quirks.enter(found, [QUIRK])
+    assert report_of(found).good and not report_of(found).stale
+    found = outcomes(copy_true=PASSED, copy_false=PASSED)
+    quirks.enter(found, [QUIRK])
+    assert not report_of(found).good
+    assert [one.name for one in report_of(found).stale] == ["copy-true", "copy-false"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[quirk]]\ncheck = 'copy-true'\nreason = 'why'\n", "lacks link"),
+        ("[[quirk]]\ncheck = 'copy-tru'\nreason = 'why'\nlink = 'x'\n", "no check is named"),
+        ("[[quirk]\n", "Expected"),
+    ],
+)
+def test_a_wrong_file_of_quirks_is_rejected(tmp_path, text, message):
+    file = tmp_path / "quirks.toml"
+    file.write_text(text)
+    with pytest.raises(SystemExit, match=message):
+        quirks.read(str(file), checks())
+
+
+# ---------------------------------------------------------------------------------- reproducers
+
+
+def test_a_reproducer_needs_no_dlbridge():
+    """A consumer's program shows a broken tensor, a producer's the fields of an export."""
+    tensor = tensors.of_form("plain", shape=(2, -3))
+    code = "import numpy\nconsume = numpy.from_dlpack\n"
+    for program, text in (
+        (reproducers.consumer(code, tensor), "ValueError"),
+        (reproducers.consumer(code, tensors.of_form("plain")), "imported: <class 'numpy.ndarray'>"),
+        (
+            reproducers.producer("import numpy\narray = numpy.arange(3.0)\n", None, {"copy": True}),
+            'capsule object "dltensor"',
+        ),
+    ):
+        assert "dlbridge" not in program
+        done = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True)
+        assert text in done.stdout + done.stderr, program + done.stderr
+
+
+def test_a_check_that_never_returns_is_killed_with_its_children(tmp_path):
+    file = tmp_path / "sleeps.py"
+    file.write_text("import time\ndef consume(source): time.sleep(100)\n")
+    report = engine.run(Chosen(file=str(file)), ["layout-plain"], limit=2)
+    assert "ran for more than 2 s" in report.outcomes["layout-plain"].found
