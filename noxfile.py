@@ -336,8 +336,8 @@ def travel(session):
 
 @stage
 def matrix(session):
-    """Every pair of every framework (under 25 minutes)."""
-    stages.noxfiles(session, [("tests/interop", ("-s", "whole", "old"))])
+    """Every pair of every framework, and the conformance kit on each (under 45 minutes)."""
+    stages.noxfiles(session, [("tests/interop", ("-s", "whole", "old", "conformance"))])
 
 
 # ------------------------------------------------------------------------------------ ABI, package

@@ -3,6 +3,7 @@
 
 nox -f tests/interop/noxfile.py                 the small frameworks and the tests of the engine
 nox -f tests/interop/noxfile.py -s whole old    all frameworks and old consumers (under 25 minutes)
+nox -f tests/interop/noxfile.py -s conformance  all frameworks by the conformance kit
 nox -f tests/interop/noxfile.py -s columns      columns of data frames, and buffers
 nox -f tests/interop/noxfile.py -s record       records what `whole` and `old` measured:
                                                 results.json and docs/interop.md
@@ -26,6 +27,8 @@ README = BINDING / "README.md"
 TESTS = BINDING / "requirements/tests.txt"
 RECORDED = HERE / "results.json"
 DOCUMENT = ROOT / "docs/interop.md"
+CHECKED = ("numpy", "torch", "jax", "tensorflow", "paddle", "tvm_ffi", "onnxruntime", "pyarrow")
+CHECKED += ("dpnp", "dlbridge")
 SMALL = ("numpy", "jax", "tvm_ffi", "onnxruntime", "pyarrow")
 
 nox.options.sessions = ["engine", "small", "columns"]
@@ -74,6 +77,28 @@ def small(session):
     """The frameworks whose packages are small."""
     prepare(session, TESTS, HERE / "requirements-small.txt")
     measure(session, "small", *SMALL)
+    known = str(HERE / "conformance/numpy.toml")
+    check(session, "numpy", "--rounds", "2000", "--quirks", known)
+    session.run("python", "-B", str(HERE / "conformance/page.py"), "check")
+
+
+def check(session, framework, *arguments, **options):
+    """Runs the conformance kit on a framework and writes its report."""
+    out = SCRATCH / f"conformance-{framework}.json"
+    program = ("python", "-B", "-m", "dlbridge.conformance", "--framework", framework)
+    session.run(*program, "--json", str(out), *arguments, **options)
+    return out
+
+
+@nox.session(python="3.11")
+def conformance(session):
+    """All frameworks by the conformance kit; `-- record` records their reports."""
+    prepare(session, TESTS, HERE / "requirements-matrix.txt")
+    # Frameworks fail checks; the record says which.
+    found = [check(session, name, success_codes=(0, 1)) for name in CHECKED]
+    if session.posargs == ["record"]:
+        program = ("python", "-B", str(HERE / "conformance/page.py"), "record")
+        session.run(*program, *map(str, found))
 
 
 @nox.session(python="3.11")

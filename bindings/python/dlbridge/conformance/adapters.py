@@ -70,8 +70,6 @@ class Adapter:
     # Whether a child of fork() may use the library. Broken tensors run in one each, else in the
     # process of the group, which is started again after a crash.
     forks = True
-    # Variables of the environment to set before the library is imported.
-    environment: dict[str, str] = {}
     # Lines of Python that make `array` and define `consume`, for reproducers.
     code = ""
 
@@ -133,10 +131,10 @@ class Adapter:
 
 class FileAdapter(Adapter):
     """The functions of a Python file with the names of the methods above; missing ones have
-    the defaults. `title`, `version`, `unsupported`, `forks`, `environment`, `code` are values."""
+    the defaults. `title`, `version`, `unsupported`, `forks`, `code` are values."""
 
     _FUNCTIONS = ("make", "consume", "read", "shape", "dtype", "address", "writable", "write")
-    _VALUES = ("title", "unsupported", "forks", "environment", "code")
+    _VALUES = ("title", "unsupported", "forks", "code")
 
     def __init__(self, path: str) -> None:
         file = pathlib.Path(path).absolute()

@@ -182,6 +182,8 @@ class Paddle(Bundled):
 
 class TvmFfi(Bundled):
     kind = frameworks.TvmFfi
+    # Its tensors import tensors that are made with ctypes here, whose deleters need Python.
+    unsupported = ("deleter-after-exit",)
     code = (
         "import numpy, tvm_ffi\n"
         "array = tvm_ffi.from_dlpack(numpy.arange(12, dtype='float32').reshape(3, 4))\n"
