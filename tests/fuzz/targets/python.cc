@@ -30,7 +30,7 @@ struct Producer {
   DLManagedTensorVersioned versioned = {};
   int64_t shape[3] = {2, 3, 1};
   int64_t strides[3] = {3, 1, 1};
-  float data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  float data[64] = {1, 2, 3};  // six elements of at most 255 bits
   int deleted = 0;
 };
 
