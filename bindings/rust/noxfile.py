@@ -26,6 +26,7 @@ FEATURES = ("--features", "dlbridge/ndarray,dlbridge/half,dlbridge-sys/runtime")
 CRATES = ("-p", "dlbridge-sys", "-p", "dlbridge")
 # The conformance kit.
 KIT = ("-p", "dlbridge-conformance")
+FUZZ_TARGETS = ("import", "program")
 STRICT = ("--", "-D", "warnings")
 # Variables of the user that lead to another library or to another build.
 IGNORED = ("PKG_CONFIG_LIBDIR", "DLBRIDGE_NO_PKG_CONFIG", "DLBRIDGE_STATIC", "RUSTFLAGS",
@@ -241,19 +242,21 @@ def fuzz(session):
         session.skip("DLBRIDGE_FUZZ_SECONDS is not set")
     required(session, "clang++")
     host = session.run("rustc", "--print", "host-tuple", silent=True).strip()
-    found = SCRATCH / "fuzz/corpus"
-    found.mkdir(parents=True, exist_ok=True)
+    seconds = int(os.environ["DLBRIDGE_FUZZ_SECONDS"]) // len(FUZZ_TARGETS)
     session.env["CARGO_TARGET_DIR"] = str(SCRATCH / "fuzz/target")
     cache(session, "clang++")
     # A deleter of the corpus may be NULL, so the target counts leaks itself.
     session.env["ASAN_OPTIONS"] = "detect_leaks=0"
-    with session.chdir("fuzz"):
-        session.run(
-            "cargo", "run", "--config", "libfuzzer.toml", "--locked", "--release",
-            "--no-default-features", "--bin", "import", "--target", host, "--",
-            f"-max_total_time={os.environ['DLBRIDGE_FUZZ_SECONDS']}", "-max_len=128",
-            f"-artifact_prefix={SCRATCH}/fuzz/", str(found), "corpus/import",
-        )  # fmt: skip
+    for target in FUZZ_TARGETS:
+        found = SCRATCH / "fuzz/corpus" / target
+        found.mkdir(parents=True, exist_ok=True)
+        with session.chdir("fuzz"):
+            session.run(
+                "cargo", "run", "--config", "libfuzzer.toml", "--locked", "--release",
+                "--no-default-features", "--bin", target, "--target", host, "--",
+                f"-max_total_time={max(1, seconds)}", "-max_len=128",
+                f"-artifact_prefix={SCRATCH}/fuzz/{target}-", str(found), f"corpus/{target}",
+            )  # fmt: skip
 
 
 def must_reject(session, tool, *arguments):

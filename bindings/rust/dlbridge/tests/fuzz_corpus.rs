@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Replays the fuzz target's corpus.
+//! Replays the corpus of each fuzz target.
 
 #[path = "../../fuzz/src/import.rs"]
 mod import;
+#[cfg(target_os = "linux")]
+#[path = "../../fuzz/src/program.rs"]
+mod program;
 
-#[test]
-fn the_corpus_is_replayed() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus/import");
+fn replay(target: &str, run: fn(&[u8])) {
+    let folder = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus/{}"), target);
     let mut count = 0;
     for file in std::fs::read_dir(folder).expect("the corpus") {
-        import::import(&std::fs::read(file.expect("a file").path()).expect("a file's bytes"));
+        run(&std::fs::read(file.expect("a file").path()).expect("a file's bytes"));
         count += 1;
     }
     assert!(count > 20, "{count} inputs");
-    import::import(&[]);
+    run(&[]);
+}
+
+#[test]
+fn foreign_tensors() {
+    replay("import", import::import);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn programs() {
+    replay("program", program::program);
 }
