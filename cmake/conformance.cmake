@@ -9,7 +9,7 @@ install(TARGETS dlbridge_conformance EXPORT dlbridgeConformanceTargets ARCHIVE $
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/conformance/c/include/dlbridge
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   ${component}
-  FILES_MATCHING PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(EXPORT dlbridgeConformanceTargets
   NAMESPACE dlbridge::
   DESTINATION ${package_dir}

@@ -170,6 +170,7 @@ def debug_complaints(stripped, debug):
 
 KIT = """
 include/dlbridge/conformance.h
+include/dlbridge/conformance.hpp
 lib/cmake/dlbridge/dlbridgeConformanceTargets-release.cmake
 lib/cmake/dlbridge/dlbridgeConformanceTargets.cmake
 lib/libdlbridge_conformance.a
@@ -195,9 +196,9 @@ def kit_complaints(kit):
     if not library.exists():
         return complaints
     complaints += library_checks.check_archive_undefined(library, None)
-    header = "include/dlbridge/conformance.h"
-    if (kit.folder / header).read_bytes() != (ROOT / "conformance/c" / header).read_bytes():
-        complaints.append(f"{header} is not the repository's")
+    for name in ("include/dlbridge/conformance.h", "include/dlbridge/conformance.hpp"):
+        if (kit.folder / name).read_bytes() != (ROOT / "conformance/c" / name).read_bytes():
+            complaints.append(f"{name} is not the repository's")
     return complaints
 
 

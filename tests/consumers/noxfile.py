@@ -259,6 +259,7 @@ def conformance(session, linkage):
         files_below(kit) - files_below(prefix(linkage)),
         {
             "include/dlbridge/conformance.h",
+            "include/dlbridge/conformance.hpp",
             "lib/cmake/dlbridge/dlbridgeConformanceTargets-release.cmake",
             "lib/cmake/dlbridge/dlbridgeConformanceTargets.cmake",
             "lib/libdlbridge_conformance.a",

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "dlbridge/conformance.hpp"
 #include "support.h"
 
 #if defined(__has_feature)
@@ -288,6 +289,35 @@ TEST(Leaks, AreFoundByTheSizeOfTheProcess) {
   EXPECT_EQ(ran.results.at("producer-leak").severity, DLBRIDGE_CONFORMANCE_LEAK)
       << ran.results.at("producer-leak").found;
 #endif
+}
+
+// ------------------------------------------------------------------------------------------ C++
+
+struct Throwing {
+  using Array = int;
+  dlbridge::conformance::Managed make(const dlbridge::conformance::Request&,
+                                      std::unique_ptr<int>*) {
+    throw dlbridge::conformance::Unsupported("no exports");
+  }
+  std::unique_ptr<int> consume(const dlbridge::conformance::Offer&) {
+    throw std::runtime_error("no imports");
+  }
+  std::vector<unsigned char> read(int&) { throw 1; }
+};
+
+TEST(Cpp, AnExceptionIsAnAnswer) {
+  Throwing throwing;
+  const Project project = dlbridge::conformance::Describe(throwing, "throwing");
+  EXPECT_EQ(project.write, nullptr);
+  EXPECT_EQ(project.live, nullptr);
+  EXPECT_EQ(RunOnly(project, "layout-plain").results.at("layout-plain").found,
+            "a rejection: \"no imports\"");
+  EXPECT_EQ(RunOnly(project, "kind-versioned").results.at("kind-versioned").found,
+            "the answer UNSUPPORTED: \"no exports\"");
+  Project reading = right;
+  reading.read = project.read;
+  EXPECT_EQ(RunOnly(reading, "layout-plain").results.at("layout-plain").found,
+            "read answers 1: \"an exception that is no std::exception\"");
 }
 
 // --------------------------------------------------------------------------------------- tables
