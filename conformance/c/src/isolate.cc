@@ -232,28 +232,29 @@ Input ReadRecord(const Chosen& chosen, Child* child, Record* record) {
   return Input::kRecord;
 }
 
+bool HasInput(const Child& child, int milliseconds) {
+  pollfd more = {child.descriptor, POLLIN, 0};
+  return poll(&more, 1, milliseconds) > 0 && (more.revents & POLLIN) != 0;
+}
+
+void PassOn(const Sink& sink, Child* child, const Record& record) {
+  sink.take(sink.context, record);
+  ++child->next;
+  child->deadline = Now() + child->limit;
+  child->reproducer = Snippet();
+}
+
 // Passes the records on that are there. False at the end of the pipe.
 bool Drain(const Chosen& chosen, const Sink& sink, Child* child) {
   Record record;
-  for (;;) {
-    switch (ReadRecord(chosen, child, &record)) {
-      case Input::kRecord:
-        sink.take(sink.context, record);
-        ++child->next;
-        child->reproducer = Snippet();
-        child->deadline = Now() + child->limit;
-        break;
-      case Input::kNothing: {
-        pollfd more = {child->descriptor, POLLIN, 0};
-        if (poll(&more, 1, 0) <= 0 || (more.revents & POLLIN) == 0) {
-          return true;
-        }
-        break;
-      }
-      case Input::kEnd:
-        return false;
+  Input input = ReadRecord(chosen, child, &record);
+  while (input == Input::kRecord || (input == Input::kNothing && HasInput(*child, 0))) {
+    if (input == Input::kRecord) {
+      PassOn(sink, child, record);
     }
+    input = ReadRecord(chosen, child, &record);
   }
+  return input != Input::kEnd;
 }
 
 // Waits until the child ends by itself or by the time limit.
@@ -271,8 +272,7 @@ void Await(const Chosen& chosen, const Sink& sink, Child* child) {
       Nap();
       continue;
     }
-    pollfd more = {child->descriptor, POLLIN, 0};
-    poll(&more, 1, 50);
+    HasInput(*child, 50);
     open = Drain(chosen, sink, child);
   }
   Drain(chosen, sink, child);

@@ -3,7 +3,20 @@
 // tables.
 #include "run.h"
 
+#if !defined(_WIN32)
+#include <fnmatch.h>
+#endif
+
 namespace dlbridge_conformance {
+
+bool Concerns(const Quirk& quirk, const char* check) {
+#if defined(_WIN32)
+  return strcmp(quirk.check.text, check) == 0;
+#else
+  return fnmatch(quirk.check.text, check, 0) == 0;
+#endif
+}
+
 namespace {
 
 struct File {
@@ -107,9 +120,9 @@ DLBridgeStatus ReadFile(const char* path, Quirks* out, DLBridgeError* error) {
   return status;
 }
 
-bool IsCheck(const char* name) {
+bool ConcernsAny(const Quirk& quirk) {
   for (size_t i = 0; i < kCheckCount; ++i) {
-    if (strcmp(kChecks[i].name, name) == 0) {
+    if (Concerns(quirk, kChecks[i].name)) {
       return true;
     }
   }
@@ -118,7 +131,7 @@ bool IsCheck(const char* name) {
 
 DLBridgeStatus CheckQuirks(const Quirks& quirks, DLBridgeError* error) {
   for (const Quirk& quirk : quirks) {
-    if (!IsCheck(quirk.check.text)) {
+    if (!ConcernsAny(quirk)) {
       return SetError(
           error, DLBRIDGE_ERROR_INVALID_ARGUMENT,
           Say("quirk: there is no check \"%s\" (--list shows the names)", quirk.check.text));

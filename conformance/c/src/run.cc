@@ -132,13 +132,17 @@ struct Judge {
   DLBridgeConformanceSummary* summary;
 };
 
-Quirk* FindQuirk(Quirks* quirks, const char* check) {
+// The first quirk about the check, or NULL. All of them learn how it ended.
+const Quirk* FindQuirk(Quirks* quirks, const char* check, int32_t outcome) {
+  const Quirk* found = nullptr;
   for (Quirk& quirk : *quirks) {
-    if (strcmp(quirk.check.text, check) == 0) {
-      return &quirk;
+    if (outcome != DLBRIDGE_CONFORMANCE_SKIPPED && Concerns(quirk, check)) {
+      quirk.judged = true;
+      quirk.seen = quirk.seen || outcome == DLBRIDGE_CONFORMANCE_FAILED;
+      found = found == nullptr ? &quirk : found;
     }
   }
-  return nullptr;
+  return found;
 }
 
 void Count(DLBridgeConformanceSummary* summary, int32_t outcome) {
@@ -173,11 +177,7 @@ bool TakeRecord(void* context, const Record& record) {
   const auto& judge = *static_cast<const Judge*>(context);
   const Check& check = kChecks[judge.chosen->indices[record.index]];
   DLBridgeConformanceResult result = ResultOf(check, record.outcome);
-  Quirk* quirk = FindQuirk(judge.quirks, check.name);
-  if (quirk != nullptr && record.outcome != DLBRIDGE_CONFORMANCE_SKIPPED) {
-    quirk->judged = true;
-    quirk->seen = record.outcome == DLBRIDGE_CONFORMANCE_FAILED;
-  }
+  const Quirk* quirk = FindQuirk(judge.quirks, check.name, record.outcome);
   if (record.outcome != DLBRIDGE_CONFORMANCE_PASSED) {
     result.found = record.found.text;
   }

@@ -50,14 +50,16 @@ bool HasFork();
 bool RunIfChild(const Chosen& chosen);
 
 struct Quirk {
-  Text<96> check;
+  Text<96> check;  // a name or a pattern
   Line reason;
   Line link;
-  bool seen;    // its check failed
-  bool judged;  // its check passed or failed
+  bool seen;    // one of its checks failed
+  bool judged;  // one of its checks passed or failed
 };
 
 using Quirks = List<Quirk>;
+// Whether the quirk, whose name may be a pattern of fnmatch, is about the check.
+bool Concerns(const Quirk& quirk, const char* check);
 DLBridgeStatus ReadQuirks(const DLBridgeConformanceSettings& settings, Quirks* out,
                           DLBridgeError* error);
 

@@ -45,16 +45,14 @@ using Message = Text<DLBRIDGE_CONFORMANCE_MESSAGE_SIZE>;
 // The message of a callback, as it stands after the call: cut where the callback did not end it.
 Line Quoted(const Message& message);
 
-// ----------------------------------------------------------------------------------------
-// producing
+// ------------------------------------------------------------------------------------- producing
 
 // The array that the project is to make; zero is the default.
 struct Wanted {
   const Sample* sample = &Float32();
   DLBridgeKind kind = DLBRIDGE_KIND_UNKNOWN;  // UNKNOWN: versioned, if the project has it
-  uint64_t flags = 0;
   uint32_t features = 0;
-  int32_t ndim = 2;
+  uint64_t flags = 0;
   int64_t shape[3] = {2, 3, 0};
   const int64_t* strides = nullptr;
   const void* values = nullptr;  // the sample's, if NULL
@@ -62,6 +60,7 @@ struct Wanted {
   DLDevice device = {static_cast<DLDeviceType>(0), 0};  // the project's
   DLBridgeConformanceQueue* queue = nullptr;
   DLBridgeConformanceQueue* consumer = nullptr;
+  int32_t ndim = 2;
   bool may_reject = false;
 };
 
@@ -84,8 +83,7 @@ void CallDeleter(const Made& made);
 void Drop(Trial* trial, const Made& made);
 void Release(Trial* trial, void* array);
 
-// ----------------------------------------------------------------------------------------
-// consuming
+// ------------------------------------------------------------------------------------- consuming
 
 struct Offered;
 
@@ -118,8 +116,7 @@ bool RunEntry(Trial* trial, const Entry* entries, size_t count);
 bool HasFeatures(Trial* trial, uint32_t features);
 bool HasDtype(Trial* trial, DLDataType dtype);
 
-// ---------------------------------------------------------------------------------------------
-// leaks
+// ----------------------------------------------------------------------------------------- leaks
 
 // Memory of the process in bytes, or 0 if it is not known.
 size_t ProcessMemory();

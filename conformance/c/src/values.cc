@@ -37,7 +37,7 @@ const uint8_t kFloat6[] = {0x81, 0x30, 0x10, 0x85, 0x01};
 const uint8_t kFloat4[] = {0x21, 0x43, 0x65};
 
 #define DLBRIDGE_SAMPLE(name, code, bits, values) \
-  { name, {code, bits, 1}, values, sizeof values }
+  { (name), {(code), (bits), 1}, (values), sizeof(values) }
 
 }  // namespace
 

@@ -79,6 +79,15 @@ TEST(Quirks, ADeviationThatWasNotLookedForIsNotStale) {
   EXPECT_EQ(ran.summary.stale, 0U);
 }
 
+// A pattern is current as long as one of its checks still fails.
+TEST(Quirks, APatternConcernsSeveralChecks) {
+  const char quirk[] = "[[quirk]]\ncheck = \"*str*\"\nreason = \"r\"\nlink = \"l\"\n";
+  const Ran deviating = WithQuirks(Deviating(), "str", quirk);
+  EXPECT_GE(deviating.summary.known, 1U);
+  EXPECT_EQ(deviating.summary.stale + deviating.summary.failed, 0U);
+  EXPECT_EQ(WithQuirks(right, "str", quirk).summary.stale, 1U);
+}
+
 TEST(Quirks, AnArrayWorksLikeAFile) {
   const DLBridgeConformanceQuirk quirk = {"strides-present", "a reason", "a link"};
   Settings settings = Quick();

@@ -268,7 +268,7 @@ typedef struct DLBridgeConformanceResult {
 
 /** A known deviation. \since 0.4.0 */
 typedef struct DLBridgeConformanceQuirk {
-  const char* check;  /**< Name of the check. */
+  const char* check;  /**< Name of the check, or a pattern of fnmatch such as "layout-*". */
   const char* reason; /**< Why the project deviates; must be set. */
   const char* link;   /**< Where that is tracked; must be set. */
 } DLBridgeConformanceQuirk;
