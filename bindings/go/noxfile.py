@@ -11,11 +11,13 @@ Paths are absolute. All output is in build/bindings/go.
 import collections
 import functools
 import hashlib
+import json
 import os
 import pathlib
 import re
 import shutil
 import statistics
+import zipfile
 
 import nox
 
@@ -39,7 +41,8 @@ SETTINGS = {
 nox.options.default_venv_backend = "none"
 nox.options.envdir = str(SCRATCH / "nox")
 nox.options.sessions = [
-    "format", "c_format", "vet", "tests", "race", "static", "plugin", "fuzz", "conformance",
+    "format", "c_format", "vet", "hosted", "tests", "race", "static", "plugin", "fuzz",
+    "conformance",
 ]  # fmt: skip
 
 
@@ -96,6 +99,49 @@ def c_format(session):
 def vet(session):
     """go vet."""
     session.run("go", "vet", "./...")
+
+
+MODULE = "dlbridge/bindings/go"
+# A path of which `go get` can find the module once it is hosted: its first part has a dot.
+HOSTED = f"example.org/{MODULE}"
+VERSION = "v0.4.0"
+
+
+def proxied(folder):
+    """The module under its hosted path, in the layout of a module proxy; returns its URL."""
+    proxy = folder / "proxy" / HOSTED / "@v"
+    proxy.mkdir(parents=True)
+    text = (HERE / "go.mod").read_text().replace(MODULE, HOSTED)
+    (proxy / f"{VERSION}.mod").write_text(text)
+    (proxy / f"{VERSION}.info").write_text(json.dumps({"Version": VERSION}))
+    (proxy / "list").write_text(f"{VERSION}\n")
+    with zipfile.ZipFile(proxy / f"{VERSION}.zip", "w") as archive:
+        for path in sorted(HERE.rglob("*")):
+            inside = path.relative_to(HERE)
+            # Folders with a go.mod of their own are other modules.
+            if path.suffix in (".go", ".c", ".h", ".mod") and "testdata" not in inside.parts:
+                code = path.read_text().replace(f'"{MODULE}', f'"{HOSTED}')
+                archive.writestr(f"{HOSTED}@{VERSION}/{inside}", code.replace(
+                    f"module {MODULE}", f"module {HOSTED}"))  # fmt: skip
+    return f"file://{folder}/proxy"
+
+
+@check
+def hosted(session):
+    """go get and go vet of the module under a path with a host name, from a module proxy."""
+    folder = SCRATCH / "hosted"
+    shutil.rmtree(folder, ignore_errors=True)
+    user = folder / "user"
+    user.mkdir(parents=True)
+    session.env.update(GOPROXY=proxied(folder), GONOSUMDB="*", GOFLAGS="-modcacherw")
+    session.env["GOMODCACHE"] = str(folder / "modules")
+    program = f'package main\n\nimport dlbridge "{HOSTED}"\n\n'
+    (user / "main.go").write_text(program + "func main() { println(dlbridge.LibraryVersion()) }\n")
+    with session.chdir(user):
+        session.run("go", "mod", "init", "example.org/user")
+        session.run("go", "get", f"{HOSTED}@{VERSION}")
+        session.run("go", "vet", "./...", HOSTED)
+        session.run("go", "run", ".")
 
 
 @check

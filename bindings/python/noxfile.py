@@ -65,6 +65,8 @@ def rules(session):
     tags = build_tags()
     check = str(HERE / "tools/wheel_checks.py")
     session.run("python", "-B", check, str(WHEELS), MACHINE, *tags)
+    install_pinned(session, REQUIREMENTS / "twine.txt")
+    session.run("twine", "check", "--strict", *map(str, sorted(WHEELS.iterdir())))
     limited = limited_extensions(pathlib.Path(session.create_tmp()))
     if limited:
         options = ("--strict", "--summary", "--assume-minimum-abi3", "3.12")

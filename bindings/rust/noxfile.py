@@ -200,6 +200,10 @@ def static(session):
 
 def unpack_packages(session):
     """Packages both crates and unpacks them as one workspace, which replaces the registry."""
+    # What `cargo publish` would upload; `packages` builds it below.
+    session.run(
+        "cargo", "publish", "--dry-run", "--locked", "--allow-dirty", "--no-verify", *CRATES
+    )  # fmt: skip
     session.run("cargo", "package", "--locked", "--allow-dirty", "--no-verify", *CRATES)
     version = re.search(r'^version = "(.*)"', (HERE / "Cargo.toml").read_text(), re.MULTILINE)[1]
     folder = SCRATCH / "unpacked"
