@@ -542,6 +542,42 @@ def tidy_tests(session):
     run_tidy(session, "tests")
 
 
+# ----------------------------------------------------------------------------------- documentation
+
+
+def docs_python(session):
+    return stages.environment(session, "docs-venv", "docs/requirements.txt")
+
+
+@stage
+def docs(session):
+    """The documentation in build/docs/html; a warning of any generator is a failure."""
+    stages.need(session, "doxygen")
+    left_out = [] if shutil.which("cargo") else ["rust"]
+    left_out += [] if shutil.which("go") and go_is_new_enough() else ["go"]
+    for name in left_out:
+        session.warn(f"the reference of {name} is left out: its tools are not installed")
+    build = ("docs/site/build.py", "--without", ",".join(left_out))
+    stages.checks(session, docs_python(session), "-B", *build)
+
+
+@stage
+def documents(session):
+    """The commands of README, guides and bindings, in order, from a clean clone."""
+    need_go(session)
+    python = docs_python(session)
+    runner = ("-B", "tests/documents/run.py")
+    stages.quietly(session, "documents-selftest", python, *runner, "selftest")
+    session.run(str(python), *runner, "list", external=True)
+    clone = BUILD / "documents/clone"
+    shutil.rmtree(clone, ignore_errors=True)
+    clone.mkdir(parents=True)
+    for path in map(pathlib.Path, sources(".")):
+        (clone / path.parent).mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, clone / path)
+    stages.checks(session, python, *runner, "run", clone, *session.posargs)
+
+
 # ----------------------------------------------------------------------------------------- by hand
 
 

@@ -13,6 +13,7 @@ from collections import namedtuple
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests/abi"))
 
+import contents  # noqa: E402
 import elf  # noqa: E402
 import header  # noqa: E402
 import library_checks  # noqa: E402
@@ -61,8 +62,7 @@ def check_name(archive):
 
 def check_contents(archive):
     """Exactly the listed files, in one folder that is called as the archive is."""
-    listed = (ROOT / "packaging/contents.txt").read_text()
-    listed = listed.format(abi=abi(), version=version()).split()
+    listed = contents.expected(abi(), version())
     with tarfile.open(archive.path) as tar:
         found = {member.name for member in tar if not member.isdir()}
     top = archive.path.name.removesuffix(".tar.gz")

@@ -220,7 +220,7 @@ def function_removed(copy):
     copy.replace(HEADER, f"DLBRIDGE_API int32_t {name}(", f"int32_t {name}(")
     copy.replace(MAP, f"    {name};\n", "")
     copy.remove_line("abi/symbols.txt", name)
-    copy.remove_line("README.md", f"| `{name}` |")
+    copy.remove_line("docs/functions.md", f"| `{name}` |")
 
 
 @change(

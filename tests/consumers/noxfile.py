@@ -48,7 +48,7 @@ selftest = nox.session(tags=["selftest"], default=False)
 FOUND = '-DCMAKE_PREFIX_PATH="$PREFIX"'
 RUN_PATH = '-Wl,-rpath,"$PREFIX/lib"'
 
-# The README shows these commands.
+# Commands like those of docs/start/install.md, whose own are run by `./run test documents`.
 COMPILER_ONLY = """
 cc program.c -I"$PREFIX/include" -L"$PREFIX/lib" -ldlbridge -Wl,-rpath,"$PREFIX/lib" -o program
 """
@@ -381,7 +381,7 @@ def side_by_side(session):
 def fetch_content(session, linkage):
     """The shared library from a git repository, the static one from a folder that is there."""
     place = Scenario(session, linkage, with_source=True)
-    where = f"-DDLBRIDGE_REPOSITORY=file://{source()}"
+    where = f"-DDLBRIDGE_REPOSITORY=file://{source()} -DDLBRIDGE_COMMIT=v{VERSION}"
     if linkage == "static":
         where = '-DFETCHCONTENT_SOURCE_DIR_DLBRIDGE="$PWD/dlbridge" -DDLBRIDGE_STATIC=ON'
     place.cmake("build", f"-DCONSUME=fetch_content {where}")

@@ -11,11 +11,17 @@ import sys
 import tomllib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "abi"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs/site"))
 
 import api
+import facts_pages
+import links
+import python_pages
+import stage
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PUBLIC = ROOT / "include/dlbridge"
+INSTALL = "docs/start/install.md"
 # Folders of one machine; a slash before them belongs to a longer, relative path.
 MACHINE_PATH = re.compile(r"(?<![\w.*}])/(?:work|root|home/\w+|tmp/\w+)(?:/|\b)")
 LICENCED = {".c", ".cc", ".h", ".hpp", ".py", ".cmake", ".sh", ".map", ".rs", ".go", ".toml"}
@@ -74,24 +80,29 @@ def check_version():
 
 
 def check_readme_example():
-    """README's C program is the one that is compiled and run."""
+    """README's C function is one of the program that is compiled and run."""
     shown = re.findall(r"```c\n(.*?)```", read("README.md"), re.DOTALL)
-    program = read("examples/import.c").split("*/\n", 1)[1]
-    if shown != [program]:
-        yield "README.md: the C program is not examples/import.c"
+    if not shown or any(text not in read("examples/import.c") for text in shown):
+        yield "README.md: the C function is not in examples/import.c"
+
+
+def check_readme_length():
+    """README is read to its end."""
+    length = len(read("README.md").splitlines())
+    if length > 150:
+        yield f"README.md: {length} lines, expected at most 150"
 
 
 def check_readme_usage():
-    """README's ways to use the library are lines of what tests/consumers runs."""
-    section = re.search(r"^## Using it\n(.*?)^## ", read("README.md"), re.DOTALL | re.MULTILINE)
-    shown = re.findall(r"```(?:sh|cmake)\n(.*?)```", section[1] if section else "", re.DOTALL)
+    """The ways to use the library in CMake are lines of what tests/consumers runs."""
+    shown = re.findall(r"```cmake\n(.*?)```", read(INSTALL), re.DOTALL)
     if not shown:
-        yield "README.md: nothing on using the library"
+        yield f"{INSTALL}: nothing on CMake"
     texts = [read(name) for name in repository_files() if name.startswith("tests/consumers/")]
     tested = {line.strip() for text in texts for line in text.splitlines()}
     for line in "".join(shown).splitlines():
         if line.strip() not in tested:
-            yield f"README.md: tests/consumers has no line '{line.strip()}'"
+            yield f"{INSTALL}: tests/consumers has no line '{line.strip()}'"
 
 
 def check_files():
@@ -170,15 +181,27 @@ def check_links():
 
 
 def check_presets():
-    """README's table of presets has those of CMakePresets.json."""
+    """The table of presets has those of CMakePresets.json."""
     listed = json.loads(read("CMakePresets.json"))["configurePresets"]
     presets = {preset["name"] for preset in listed if not preset.get("hidden")}
-    table = re.search(r"^\| preset \|.*?\n\n", read("README.md"), re.DOTALL | re.MULTILINE)
+    table = re.search(r"^\| preset \|.*?\n\n", read("docs/building.md"), re.DOTALL | re.MULTILINE)
     rows = re.findall(r"^\| (`.*?) \|", table[0] if table else "", re.MULTILINE)
     shown = set(re.findall(r"`(\S+)`", " ".join(rows)))
     for name in sorted(presets ^ shown):
         fault = "lacks the" if name in presets else "has another"
-        yield f"README.md: the table {fault} preset {name}"
+        yield f"docs/building.md: the table {fault} preset {name}"
+
+
+def check_site():
+    """The documentation can be made: every rule, status and name of Python has a text, and links of
+    pages lead to pages or files."""
+    yield from facts_pages.incomplete(facts_pages.load.read(ROOT))
+    yield from python_pages.incomplete(ROOT)
+    rewriter = links.Rewriter(ROOT)
+    for name in stage.sources(ROOT):
+        if name.endswith(".md"):
+            rewriter.page(name, read(name))
+    yield from rewriter.problems
 
 
 def check_hooks():
@@ -214,6 +237,7 @@ CHECKS = (
     check_since,
     check_version,
     check_readme_example,
+    check_readme_length,
     check_readme_usage,
     check_files,
     check_bindings,
@@ -221,6 +245,7 @@ CHECKS = (
     check_header_lines,
     check_links,
     check_presets,
+    check_site,
     check_hooks,
     check_vendor_types,
     check_device_tests,

@@ -15,6 +15,8 @@ WRAP = "bindings/cpp/include/dlbridge/hpp/wrap.hpp"
 HEADER = "include/dlbridge/dlbridge.h"
 SINCE = r" \since 0.3.0 */"
 BITS = "/** Bits of DLBridgePolicy::options."
+INSTALL = "docs/start/install.md"
+WHY = "docs/site/why.toml"
 MACHINE = "/" + "root/"
 
 # File, what is replaced, by what, and what the check says then.
@@ -38,10 +40,14 @@ FAULTS = (
     ("CHANGELOG.md", "## 0.4.0", "## 0.4.1", "has no section on"),
     ("bindings/rust/Cargo.toml", '"0.4.0"', '"0.4.1"', "expected version 0.4.0, found 0.4.1"),
     ("bindings/rust/dlbridge/Cargo.toml", '"0.4.0"', '"0.4.1"', "expected version 0.4.0"),
-    ("README.md", "float data[6]", "float data[7]", "is not examples/import.c"),
-    ("examples/import.c", "float data[6]", "float data[7]", "is not examples/import.c"),
-    ("README.md", "## Using it", "## How", "nothing on using the library"),
-    ("README.md", "add_subdirectory(dlbridge)", "add_subdirectory(dl)", "no line 'add_sub"),
+    ("README.md", "return tensor;", "return 0;", "is not in examples/import.c"),
+    ("examples/import.c", "return tensor;", "return 0;", "is not in examples/import.c"),
+    ("README.md", "## Limits", "\n" * 150 + "## Limits", "expected at most 150"),
+    (INSTALL, "add_subdirectory(dlbridge)", "add_subdirectory(dl)", "no line 'add_sub"),
+    (WHY, "[rules.SHAPE_NULL]", "[rules.SHAPE_ZERO]", "lacks [rules.SHAPE_NULL]"),
+    (WHY, "[statuses.OK]", "[statuses.KO]", "has an unknown [statuses.KO]"),
+    ("docs/site/python_pages.py", '"portable"', '"portables"', "portable is in only one of"),
+    ("docs/faq.md", "(identify.md)", "(identity.md)", "nothing is at identity.md"),
     ("run", "set -euo pipefail", f"set -euo pipefail # {MACHINE}", "a path of one machine"),
     ("run", "set -euo pipefail", "set -euo pipefail  ", "blanks at the end"),
     (CPP, "abi::identify(", "abi::identifies(", "C++: nothing calls dlbridge_identify"),
@@ -50,7 +56,7 @@ FAULTS = (
     ("CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0", "#", "no SPDX line"),
     ("README.md", "(docs/identify.md)", "(docs/identity.md)", "nothing is at docs/identity.md"),
     ("SECURITY.md", "md#hardening)", "md#softening)", "is called docs/platforms.md#soft"),
-    ("README.md", "| `tsan` |", "| `msan` |", "the table lacks the preset tsan"),
+    ("docs/building.md", "| `tsan` |", "| `msan` |", "the table lacks the preset tsan"),
     (
         "include/dlbridge/hip_api.h",
         "<hip/hip_runtime_api.h>",

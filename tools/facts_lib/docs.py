@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README's table of functions, and the documents that are tables."""
+"""The documents that are tables."""
 
 from .load import UPSTREAM
 
 
 def regions(facts):
-    yield "README.md", "facts/functions.toml", _functions(facts)
+    yield "docs/functions.md", "facts/functions.toml", _functions(facts)
     yield "docs/rules.md", "facts/rules.toml", _rules(facts)
     yield "docs/rules.md", "facts/statuses.toml", _statuses(facts)
     yield "docs/dtypes-and-devices.md", "facts/dtypes.toml", _dtypes(facts)
