@@ -65,10 +65,12 @@ def sources(root):
     yield from (name for name in links.OUTSIDE if (root / name).exists())
     # What other folders say about themselves.
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
-        if folder.name in ("build", "docs", "bindings", "abi") or folder.name.startswith("."):
+        if folder.name in ("build", "docs") or folder.name.startswith("."):
             continue
         for path in sorted(folder.rglob("README.md")):
-            yield str(path.relative_to(root))
+            name = str(path.relative_to(root))
+            if name not in links.OUTSIDE and "/target/" not in name:
+                yield name
 
 
 def with_links_to_rules(text):
