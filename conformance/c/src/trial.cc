@@ -41,8 +41,7 @@ Line Quoted(const Message& message) {
   return Say("\"%.*s\"", DLBRIDGE_CONFORMANCE_MESSAGE_SIZE - 1, message.text);
 }
 
-// ------------------------------------------------------------------------------------------
-// features
+// -------------------------------------------------------------------------------------- features
 
 namespace {
 
@@ -120,8 +119,7 @@ bool RunEntry(Trial* trial, const Entry* entries, size_t count) {
   return false;
 }
 
-// -----------------------------------------------------------------------------------------
-// producing
+// ------------------------------------------------------------------------------------- producing
 
 namespace {
 
@@ -303,8 +301,7 @@ void Drop(Trial* trial, const Made& made) {
   Release(trial, made.out.array);
 }
 
-// -----------------------------------------------------------------------------------------
-// consuming
+// ------------------------------------------------------------------------------------- consuming
 
 namespace {
 
@@ -405,8 +402,7 @@ bool Finish(Trial* trial, Offered* offered, void* array) {
   return !trial->Failed();
 }
 
-// ---------------------------------------------------------------------------------------------
-// leaks
+// ----------------------------------------------------------------------------------------- leaks
 
 size_t ProcessMemory() {
 #if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

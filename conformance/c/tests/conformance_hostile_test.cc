@@ -270,6 +270,44 @@ TEST_P(HostileLie, IsNotBelieved) {
 INSTANTIATE_TEST_SUITE_P(Each, HostileLie, testing::ValuesIn(kLies),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(Hostile, AWildTableIsNotBelieved) {
+  Project project = right;
+  project.exchange_api = [](void*) {
+    return reinterpret_cast<const DLPackExchangeAPIHeader*>(0x10);
+  };
+  const Ran ran = RunOnly(project, "table-");
+  for (const auto& [name, result] : ran.results) {
+    const bool concerned = name.rfind("table-", 0) == 0;
+    EXPECT_EQ(result.outcome, concerned ? DLBRIDGE_CONFORMANCE_FAILED : DLBRIDGE_CONFORMANCE_PASSED)
+        << name;
+  }
+}
+
+TEST(Hostile, ACountOfArraysMayHang) {
+  Project project = right;
+  project.live = [](void*) -> int64_t {
+    Hang();
+    return 0;
+  };
+  DLBridgeConformanceSettings settings = Quick();
+  settings.only = "deleter-releases";
+  settings.time_limit_ms = 300;
+  EXPECT_EQ(RunAll(project, settings).results.at("deleter-releases").found, "no end within 300 ms");
+}
+
+// A message that the callback does not end, and a request that it overwrites.
+TEST(Hostile, TheKitsMemoryIsNotTrustedAfterwards) {
+  Project project = right;
+  project.make = [](void*, const Request* request, Export*, char* message) -> Answer {
+    memset(const_cast<Request*>(request), 0xff, sizeof *request);
+    memset(message, 'x', DLBRIDGE_CONFORMANCE_MESSAGE_SIZE);
+    return DLBRIDGE_CONFORMANCE_REJECTED;
+  };
+  const Ran ran = RunOnly(project, "kind-versioned");
+  EXPECT_EQ(ran.results.at("kind-versioned").outcome, DLBRIDGE_CONFORMANCE_FAILED);
+  EXPECT_NE(ran.results.at("kind-versioned").found.find("xxxx"), std::string::npos);
+}
+
 TEST(Hostile, AnArrayOfNothingIsNotBelieved) {
   Project project = right;
   project.consume = [](void*, const Offer*, void**, char*) -> Answer {

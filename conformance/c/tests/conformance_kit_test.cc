@@ -265,6 +265,35 @@ TEST(Isolation, ACommand) {
       << ran.results.at("layout-negative").reproducer;
 }
 
+// Each failed check is followed by a fresh process, and no check is lost or run twice.
+TEST(Isolation, ACommandWithFailures) {
+  const char* const command[] = {"/proc/self/exe", "--gtest_filter=Isolation.ACommandWithFailures",
+                                 nullptr};
+  Settings settings = Quick();
+  settings.isolation = DLBRIDGE_CONFORMANCE_ISOLATION_COMMAND;
+  settings.command = command;
+  settings.only = "layout-";
+  Project project = right;
+  project.name = "with failures";
+  static int consumed;
+  project.consume = [](void* user, const DLBridgeConformanceOffer* offer, void** array,
+                       char* message) -> DLBridgeConformanceAnswer {
+    if (++consumed > 1) {
+      strcpy(message, "only one in each process");
+      return DLBRIDGE_CONFORMANCE_REJECTED;
+    }
+    return right.consume(user, offer, array, message);
+  };
+  const Ran ran = RunAll(project, settings);
+  ASSERT_EQ(ran.status, DLBRIDGE_OK) << ran.error.message;
+  EXPECT_EQ(ran.results.size(), RunOnly(right, "layout-").results.size());
+  EXPECT_EQ(ran.summary.passed + ran.summary.failed, ran.results.size());
+  EXPECT_EQ(ran.results.at("layout-plain").outcome, DLBRIDGE_CONFORMANCE_PASSED);
+  EXPECT_EQ(ran.results.at("layout-byte-offset").found,
+            "a rejection: \"only one in each process\"");
+  EXPECT_EQ(ran.results.at("layout-null-strides").outcome, DLBRIDGE_CONFORMANCE_FAILED);
+}
+
 TEST(Isolation, ACommandThatDoesNotStart) {
   const char* const command[] = {"/nonexistent/program", nullptr};
   Settings settings = Quick();
