@@ -353,6 +353,7 @@ TEST(Cpp, AnExceptionIsAnAnswer) {
   EXPECT_EQ(RunOnly(project, "kind-versioned").results.at("kind-versioned").found,
             "the answer UNSUPPORTED: \"no exports\"");
   Project reading = right;
+  reading.user = project.user;  // which the others ignore
   reading.read = project.read;
   EXPECT_EQ(RunOnly(reading, "layout-plain").results.at("layout-plain").found,
             "read answers 1: \"an exception that is no std::exception\"");
