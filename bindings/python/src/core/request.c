@@ -2,6 +2,8 @@
 /* Requests of __dlpack__ that are common and ask for nothing special. */
 #include "request.h"
 
+#include "arguments.h"
+
 /* A part of a version; -1 if it is not a small integer. */
 static long read_part(PyObject* value) {
   long part;
@@ -52,14 +54,22 @@ static int read_version(CoreShortcuts* shortcuts, PyObject* value, DLPackVersion
 }
 #endif
 
-/* Callers' names are interned, as the known ones are. */
+/* The known name that is equal to a given one. Most callers' names are interned, as the known ones
+ * are; those of NumPy 2.2 are not. */
+static PyObject* known_name(const CoreNames* names, PyObject* given) {
+  return given == names->max_version || given == names->copy || given == names->dl_device ||
+                 given == names->stream
+             ? given
+             : core_known_name(names, given);
+}
+
 int core_read_plain(CoreState* state, PyObject* const* values, PyObject* keywords,
                     DLPackVersion* newest) {
   const CoreNames* names = &state->names;
   Py_ssize_t i, count = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
   int found = 0;
   for (i = 0; i < count; ++i) {
-    PyObject* name = CORE_TUPLE_ITEM(keywords, i);
+    PyObject* name = known_name(names, CORE_TUPLE_ITEM(keywords, i));
     if (name == names->max_version) {
       if (!read_version(&state->shortcuts, values[i], newest)) {
         return 0;
