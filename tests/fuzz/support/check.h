@@ -19,15 +19,21 @@ inline std::string Text(const void* value) {
   std::snprintf(text, sizeof text, "%p", value);
   return text;
 }
-template <class T, class = std::enable_if_t<std::is_integral<T>::value>>
+template <class T, class = std::enable_if_t<std::is_integral<T>::value || std::is_enum<T>::value>>
 std::string Text(T value) {
-  return std::to_string(value);
+  return std::to_string(+value);
+}
+
+// What the target has done with this input, for the report.
+inline std::string& Trace() {
+  static std::string trace;
+  return trace;
 }
 
 [[noreturn]] inline void Fail(const std::string& what, const std::string& expected,
                               const std::string& found) {
-  std::fprintf(stderr, "%s: expected %s, found %s\n", what.c_str(), expected.c_str(),
-               found.c_str());
+  std::fprintf(stderr, "%s%s: expected %s, found %s\n", Trace().c_str(), what.c_str(),
+               expected.c_str(), found.c_str());
   std::abort();
 }
 

@@ -11,10 +11,21 @@
 #include "fuzz/support/check.h"
 #include "support/pages.h"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#endif
+#endif
+#ifndef ASAN_POISON_MEMORY_REGION
+#define ASAN_POISON_MEMORY_REGION(memory, size) (static_cast<void>(memory), static_cast<void>(size))
+#define ASAN_UNPOISON_MEMORY_REGION(memory, size) ASAN_POISON_MEMORY_REGION(memory, size)
+#endif
+
 namespace dlbridge_fuzz {
 
 // Blocks for one input. Each is in pages of its own, which stay mapped for the next input. Where a
-// block cannot touch the unreadable page, a mark fills the gap, and Reset checks it.
+// block cannot touch the unreadable page, a mark fills the gap: Reset checks it, and
+// AddressSanitizer reports an access.
 class GuardedMemory {
  public:
   static constexpr size_t kPagesPerBlock = 4;
@@ -59,6 +70,11 @@ class GuardedMemory {
     std::memcpy(block, &content, size);
     return reinterpret_cast<T*>(block);
   }
+  // Ends the use of a block: AddressSanitizer reports a later access.
+  static void End(void* block, size_t size) {
+    std::memset(block, 0xdd, size);
+    ASAN_POISON_MEMORY_REGION(block, size);
+  }
   // Ends the use of all blocks.
   void Reset() {
     for (size_t i = 0; i < count_; ++i) {
@@ -70,6 +86,7 @@ class GuardedMemory {
  private:
   static constexpr uint8_t kMark = 0xa5;
   static constexpr size_t kMarked = 64;
+  static constexpr size_t kPattern = 256;  // bytes of a block that differ from each other
   struct Used {
     size_t start;
     size_t size;
@@ -80,27 +97,33 @@ class GuardedMemory {
   uint8_t* Use(size_t start, size_t size) {
     Check("a block is left", count_ < capacity_);
     uint8_t* room = Room(count_);
+    ASAN_UNPOISON_MEMORY_REGION(room, room_);
     used_[count_] = {start, size};
     std::memset(room + Before(start), kMark, start - Before(start));
     std::memset(room + start + size, kMark, After(start + size) - start - size);
     ++count_;
-    for (size_t i = 0; i < size; ++i) {
+    std::memset(room + start, static_cast<int>(count_ * 31 + 1), size);
+    for (size_t i = 0; i < size && i < kPattern; ++i) {
       room[start + i] = static_cast<uint8_t>(i * 7 + count_ * 31 + 1);
     }
+    ASAN_POISON_MEMORY_REGION(room, start);
+    ASAN_POISON_MEMORY_REGION(room + start + size, room_ - start - size);
     return room + start;
   }
   size_t Before(size_t start) const { return start < kMarked ? 0 : start - kMarked; }
   size_t After(size_t end) const { return room_ - end < kMarked ? room_ : end + kMarked; }
 
   void CheckMarks(size_t i) const {
-    const Used& block = used_[i];
-    const size_t end = block.start + block.size;
-    for (size_t at = Before(block.start); at < After(end); ++at) {
-      const bool outside = at < block.start || at >= end;
-      if (outside && Room(i)[at] != kMark) {
-        Fail("a byte next to a block", Text(kMark), Text(Room(i)[at]));
-      }
-    }
+    ASAN_UNPOISON_MEMORY_REGION(Room(i), room_);
+    const size_t start = used_[i].start;
+    const size_t end = start + used_[i].size;
+    CheckMarked(Room(i) + Before(start), start - Before(start));
+    CheckMarked(Room(i) + end, After(end) - end);
+  }
+  static void CheckMarked(const uint8_t* bytes, size_t size) {
+    uint8_t marks[kMarked];
+    std::memset(marks, kMark, sizeof marks);
+    Check("the bytes next to a block are unchanged", std::memcmp(bytes, marks, size) == 0);
   }
 
   size_t page_;
