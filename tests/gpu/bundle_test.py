@@ -166,7 +166,7 @@ class Bundle(unittest.TestCase):
             path.write_text(text)
             self.addCleanup(path.unlink)
         chosen = (*PLANTED, "backend_info")
-        status, lines, summary = self.with_fake(*chosen, DLBRIDGE_GPU_LIMIT="5")
+        status, lines, summary = self.with_fake(*chosen, DLBRIDGE_GPU_LIMIT="20")
         self.assertEqual(status, 1)
         found = {(line["module"], line["check"]): line for line in lines}
         reasons = {name: found[name, "process"]["reason"] for name in PLANTED}
@@ -174,7 +174,7 @@ class Bundle(unittest.TestCase):
             reasons,
             {
                 "crash": "ended by SIGSEGV",
-                "hang": "did not end within 5 seconds",
+                "hang": "did not end within 20 seconds",
                 "silent": "reported no check",
                 "broken": "ended with status 1 but reported no failed check",
                 "late": "ended by SIGABRT",
