@@ -417,10 +417,7 @@ void ImportAnother() {
   if (++g_world->depth <= kMostDepth) {
     PyObject* type = MakeType();
     PyObject* object = MakeObject(type);
-    PyObject *error, *value, *trace;
-    PyErr_Fetch(&error, &value, &trace);
     Import(object);
-    PyErr_Restore(error, value, trace);
     Py_DECREF(object);
     Py_DECREF(type);
   }
