@@ -37,6 +37,10 @@ FAULTS = {
     "8: wrong strides": ("values",),
 }
 ROUNDS = "300"
+# These tests start many processes; two of the Pythons that each CI tests are sufficient.
+whole_run = pytest.mark.skipif(
+    sys.version_info[:2] in ((3, 12), (3, 13)), reason="runs with other versions of Python"
+)
 # The kit observes crashes, which AddressSanitizer reports by an exit status of its own.
 pytestmark = pytest.mark.skipif(
     "libasan" in os.environ.get("LD_PRELOAD", ""), reason="the kit runs without sanitizers"
@@ -81,6 +85,7 @@ def test_every_check_is_implemented_and_listed():
         assert check.url.startswith("https://")
 
 
+@whole_run
 def test_a_right_producer_is_green(tmp_path):
     """By pytest's plugin, with names that -k selects."""
     options = ("-q", "-rs", "-p", "no:cacheprovider", "-p", "dlbridge.conformance.plugin")
@@ -101,6 +106,7 @@ def plugin_options(options):
     return options
 
 
+@whole_run
 def test_eight_faults_are_found(tmp_path):
     pytest.importorskip("rich")
     pytest.importorskip("jinja2")
@@ -161,6 +167,18 @@ def test_an_adapter_that_cannot_be_loaded_is_an_error(tmp_path):
     assert done.returncode == 2
     assert "no_such_module" in done.stdout
     assert {row["status"] for row in rows.values()} == {"unstarted"}
+
+
+def test_a_run_that_checks_nothing_is_not_green(tmp_path):
+    file = tmp_path / "skips.py"
+    file.write_text("unsupported = ['*']\ndef make(request): return NotImplemented\n")
+    report = engine.run(Chosen(file=str(file)), ["struct"], rounds=100)
+    assert report.count(SKIPPED) == len(report.outcomes) and not report.good
+
+
+def test_texts_of_a_library_are_made_printable():
+    assert worker.printable("a\x1b[31m\udc80\nb" + "c" * 10000).startswith("a?[31m?\nbc")
+    assert len(worker.printable("c" * 100000)) == worker.LONGEST
 
 
 # --------------------------------------------------------------------------------------- quirks

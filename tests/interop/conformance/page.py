@@ -15,6 +15,8 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parent
 RECORD = HERE / "results.json"
 PAGE = HERE.parents[2] / "docs/conformance.md"
+LIST = HERE.parents[2] / "conformance/checks.toml"
+GROUPS = tomllib.loads(LIST.read_text(encoding="utf-8"))["groups"]
 BUGS = HERE / "bugs.toml"
 # What a row of a report keeps in the record.
 KEPT = ("name", "group", "status", "severity", "expected", "found")
@@ -44,17 +46,20 @@ def outcome(row):
 
 
 def record(paths):
-    """Adds reports to the record; a report replaces the earlier one of the same library."""
-    known = json.loads(RECORD.read_text()) if RECORD.exists() else []
+    """Adds reports to the record. A report of some checks replaces those of the same version."""
+    known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else []
     found = {one["title"]: one for one in known}
     for path in paths:
-        report = json.loads(pathlib.Path(path).read_text())
+        report = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
         if any(row["status"] == "unstarted" for row in report["checks"]):
             sys.exit(f"{path}: not every check has run")
+        old = found.get(report["title"], {})
+        kept = old["checks"] if old.get("version") == report["version"] else []
+        rows = {row["name"]: row for row in [*kept, *map(outcome, report["checks"])]}
         names = ("title", "version", "date", "rounds")
         found[report["title"]] = {
             **{name: report[name] for name in names},
-            "checks": [outcome(row) for row in report["checks"]],
+            "checks": list(rows.values()),
         }
     lines = ",\n".join(json.dumps(found[title], ensure_ascii=False) for title in sorted(found))
     RECORD.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
@@ -62,25 +67,24 @@ def record(paths):
 
 def cell(rows):
     counts = collections.Counter(row["status"] for row in rows)
-    if not counts["passed"] and not counts["failed"]:
+    if not rows:
         return "-"
     text = str(counts["passed"])
     return f"{text}, **{counts['failed']} failed**" if counts["failed"] else text
 
 
 def summary(reports):
-    groups = list(dict.fromkeys(row["group"] for one in reports for row in one["checks"]))
+    groups = list(GROUPS)
     yield "## Passed and failed checks"
     yield ""
-    yield f"| library | version | date | {' | '.join(groups)} |"
-    yield "|---|---|---|" + "---|" * len(groups)
+    yield f"| library | version | date | rounds | {' | '.join(groups)} |"
+    yield "|---|---|---|---|" + "---|" * len(groups)
     for one in reports:
         rows = [[row for row in one["checks"] if row["group"] == group] for group in groups]
-        yield (
-            f"| {one['title']} | {one['version']} | {one['date']} | "
-            + " | ".join(map(cell, rows))
-            + " |"
-        )
+        facts = (one["title"], one["version"], one["date"], str(one["rounds"]))
+        yield f"| {' | '.join((*facts, *map(cell, rows)))} |"
+    yield ""
+    yield "`rounds` is that of the checks for leaks. `-`: the group has not been run."
     yield ""
 
 
@@ -127,7 +131,7 @@ def bugs(reports):
         row = table.get(bug["library"], {}).get(bug["check"])
         if row is None:
             continue
-        if row["status"] != bug.get("status", "failed"):
+        if row["status"] != "failed":
             sys.exit(f"{bug['check']} of {bug['library']} is {row['status']}, see bugs.toml")
         rows.append(f"| {bug['library']} | `{bug['check']}` | {bug['text']} | <{bug['link']}> |")
     if rows:

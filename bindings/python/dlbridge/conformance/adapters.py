@@ -154,6 +154,8 @@ class FileAdapter(Adapter):
         for name in self._VALUES:
             if name in found:
                 setattr(self, name, found[name])
+        if isinstance(self.unsupported, str):
+            raise SystemExit(f"{path}: unsupported is a list of names, not a text")
         self.has_producer, self.has_consumer = "make" in found, "consume" in found
         if self.has_consumer:
             self.consume = _consuming(self.consume, found["consume"])  # type: ignore[method-assign]

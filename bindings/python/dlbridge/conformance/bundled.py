@@ -315,6 +315,9 @@ class Dlbridge(Bundled):
         struct = DLManagedTensorVersioned.from_address(array.managed_ptr)
         return capsules.describe(struct)
 
+    def version(self) -> str:
+        return str(self.library.__version__)
+
     def writable(self, array: Any) -> bool | None:
         return not array.readonly
 

@@ -35,7 +35,8 @@ class Report:
 
     @property
     def good(self) -> bool:
-        return all(outcome.good for outcome in self.outcomes.values())
+        """A run that has checked nothing proves nothing."""
+        return self.count(PASSED) > 0 and all(one.good for one in self.outcomes.values())
 
     def count(self, status: str) -> int:
         return sum(outcome.status == status for outcome in self.outcomes.values())
@@ -118,9 +119,19 @@ def run(
         parts = [selected]
     report = Report(chosen.label, "", _today(), rounds, {})
     with concurrent.futures.ThreadPoolExecutor(jobs or 2) as pool:
-        waiting = [pool.submit(_group, chosen, part, rounds, limit) for part in parts if part]
-        for future in waiting:
-            outcomes, versions = future.result()
+        waiting = [
+            (pool.submit(_group, chosen, part, rounds, limit), part) for part in parts if part
+        ]
+        for future, part in waiting:
+            if report.unstarted:
+                # The other groups would not start either.
+                future.cancel()
+            if future.cancelled():
+                why = report.unstarted[0].reason
+                outcomes = [Outcome(check.name, UNSTARTED, reason=why) for check in part]
+                versions: dict[str, str] = {}
+            else:
+                outcomes, versions = future.result()
             report.title = versions.get("title", report.title)
             report.version = versions.get("version", report.version)
             for outcome in outcomes:

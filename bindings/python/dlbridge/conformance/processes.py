@@ -17,7 +17,7 @@ from typing import Any
 # The status of steps whose process died before its first step. It proves nothing.
 UNSTARTED, CRASH = "unstarted", "crash"
 # A process that has not begun its first step after this time is stuck in its imports.
-START_SECONDS = 300.0
+START_SECONDS = 120.0
 Step = tuple[str, ...]
 Answers = dict[Step, dict[str, Any]]
 

@@ -47,6 +47,8 @@ def terminal(report: Report, console: Console, *, reproducers: bool = False) -> 
     for outcome in report.stale:
         text = f"{outcome.name} passes now; remove its quirk: {(outcome.quirk or {})['reason']}"
         console.print(text, markup=False)
+    if not report.count(PASSED) and not report.unstarted:
+        console.print("no check passed, so nothing is proved")
     console.print(report.summary(), highlight=False)
 
 

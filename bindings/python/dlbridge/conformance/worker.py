@@ -25,11 +25,20 @@ from .adapters import Chosen
 from .kit import CHECKS, Kit, message
 from .outcomes import FAILED, PASSED, SKIPPED, Failure, Skip
 
+# Characters of a text in a report.
+LONGEST = 8000
+
 
 def kit_of(chosen: dict[str, Any], rounds: int = 100_000) -> Kit:
     kit = Kit(Chosen(**chosen).load(), rounds)
     kit.chosen = chosen
     return kit
+
+
+def printable(text: str) -> str:
+    """A library's messages may have control characters, and be long."""
+    kept = (one if one.isprintable() or one == "\n" else "?" for one in text[:LONGEST])
+    return "".join(kept)
 
 
 def judged(kit: Kit, name: str) -> dict[str, Any]:
@@ -47,6 +56,7 @@ def judged(kit: Kit, name: str) -> dict[str, Any]:
     except BaseException as error:  # also SystemExit and KeyboardInterrupt of an adapter
         cell = {"status": FAILED, "expected": "an answer of the library and its adapter"}
         cell |= {"found": message(error), "severity": "", "reproducer": kit.reproducer}
+    cell = {name: printable(text) for name, text in cell.items()}
     return {**cell, "seconds": round(time.monotonic() - began, 3)}
 
 
