@@ -12,6 +12,7 @@ Wheels and the source distribution are written to build/wheels. A wheel is built
 changed. DLBRIDGE_OUTCOMES_DIR names the folder for python.jsonl, the results of the corpus.
 """
 
+import functools
 import os
 import pathlib
 import shutil
@@ -23,6 +24,8 @@ import nox
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "tools"))
 
+from foreign import SYSTEMS, build  # noqa: E402
+from maven import python_of  # noqa: E402
 from sessions import (  # noqa: E402
     HERE,
     ROOT,
@@ -139,6 +142,25 @@ for tested in (version for version in TESTED if version in CHOSEN):
     nox.session(tests, name=f"tests-{tested}", python=tested, requires=["wheels"])
 
 
+@nox.session(python=False, requires=["wheels"], tags=["nightly"], default=False)
+def newest(session):
+    """The tests on CPython 3.14 of Maven Central, with the wheel of 3.12."""
+    folder = python_of("linux-x86_64")
+    if folder is None or not list(WHEELS.glob(f"*-{TAGS['3.12']}-*.whl")):
+        session.skip("Maven (Debian: maven), or the wheel for CPython 3.12, is missing")
+    [wheel] = WHEELS.glob(f"*-{TAGS['3.12']}-*.whl")
+    place = SCRATCH / "newest"
+    make = ("-m", "venv", "--clear", "--without-pip", str(place))
+    session.run(str(folder / "bin/python3.14"), *make, external=True)
+    python = str(place / "bin/python")
+    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps")
+    session.run(*pip, "-r", str(REQUIREMENTS / "tests.txt"), external=True)
+    session.run(*pip, "--no-index", str(wheel), external=True)
+    session.chdir(SCRATCH)
+    options = ("-q", "-p", "no:cacheprovider", "--color=no", "-ra", *session.posargs)
+    session.run(python, "-m", "pytest", *options, str(HERE / "tests"), external=True)
+
+
 @nox.session(python="3.11", requires=["wheels"])
 def extensions(session):
     """The examples of extensions, and the typed arguments of pybind11 and nanobind.
@@ -159,6 +181,32 @@ def install_source(session, source, settings, *options):
     arguments = [f"-C{name}={value}" for name, value in settings.items()]
     how = ("--no-deps", "--no-index", "--no-build-isolation", "--force-reinstall")
     session.install("--quiet", *how, *arguments, *options, str(source))
+
+
+# ------------------------------------------------------------------------------- other systems
+
+
+def foreign(session, name):
+    """The wheel for another system, and its tests as far as that system can run here."""
+    missing = [name for name in ("qemu-aarch64", "llvm-readobj") if not shutil.which(name)]
+    if missing:
+        session.error(f"not installed: {', '.join(missing)}")
+    made = build(session, name, ROOT / "build/wheels-foreign", SCRATCH / f"foreign-{name}")
+    if made is None:
+        session.skip("Maven (Debian: maven) is missing")
+    wheel, python = made
+    check = str(HERE / "tools/foreign_checks.py")
+    session.run("python", "-B", check, name, str(wheel), str(python))
+
+
+for system in SYSTEMS:
+    nox.session(
+        functools.partial(foreign, name=system),
+        name=f"wheel-{system}",
+        python="3.11",
+        tags=["nightly"],
+        default=False,
+    )
 
 
 # -------------------------------------------------------------------------------- interpreters

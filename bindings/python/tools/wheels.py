@@ -56,12 +56,11 @@ def need_zig(session):
     return next(ZIG.glob("lib/python3*/site-packages/ziglang/zig"))
 
 
-def compilers(folder, zig):
+def compilers(folder, zig, target=f"{MACHINE}-linux-gnu.2.17"):
     """One program per language, as ccache expects compilers. Their text decides cache hits."""
     folder.mkdir(parents=True, exist_ok=True)
     for language in ("cc", "c++"):
         program = folder / language
-        target = f"{MACHINE}-linux-gnu.2.17"
         program.write_text(f'#!/bin/sh\nexec "{zig}" {language} -target {target} "$@"\n')
         program.chmod(0o755)
     cache = str(ROOT / "build/zig-cache")
