@@ -200,13 +200,10 @@ def foreign(session, name):
 
 
 for system in SYSTEMS:
-    nox.session(
-        functools.partial(foreign, name=system),
-        name=f"wheel-{system}",
-        python="3.11",
-        tags=["nightly"],
-        default=False,
-    )
+    built = functools.partial(foreign, name=system)
+    built.__doc__ = foreign.__doc__
+    name = f"wheel-{system}"
+    nox.session(built, name=name, python="3.11", tags=["nightly"], default=False)
 
 
 # -------------------------------------------------------------------------------- interpreters
