@@ -62,11 +62,30 @@ uint64_t KnownFlags(const Node* node, const Options& options) {
   return options.tensor_flags | (node != nullptr ? node->flags : 0);
 }
 
-DLBridgeStatus MakeLegacy(const Subject& subject, const Options& options, Node** out,
-                          DLBridgeError* error) {
-  DLBRIDGE_TRY(MakeNode(subject, options, subject.flags, out, error));
-  FillLegacy(*out, subject.tensor, kNewestVersion - kFirstVersioned);
+// The flags that a new node records. A foreign source is READ_ONLY unless known to be writable, as
+// in an upgrade.
+uint64_t RecordedFlags(const Subject& subject, const Node* old, const Options& options) {
+  const bool known = old != nullptr || options.Has(DLBRIDGE_CONVERT_VOUCH_WRITABLE);
+  return subject.flags | (known ? 0 : kReadOnly);
+}
+
+// The version that a new node records: it defines the meaning of unknown codes and flags.
+uint32_t RecordedMinor(const Node* old) {
+  return old != nullptr ? old->minor : kNewestVersion - kFirstVersioned;
+}
+
+DLBridgeStatus MakeLegacy(const Subject& subject, const Node* old, const Options& options,
+                          Node** out, DLBridgeError* error) {
+  DLBRIDGE_TRY(MakeNode(subject, options, RecordedFlags(subject, old, options), out, error));
+  FillLegacy(*out, subject.tensor, RecordedMinor(old));
   Reform(options, *out, &(*out)->legacy.dl_tensor);
+  return DLBRIDGE_OK;
+}
+
+DLBridgeStatus CopyLegacy(const Subject& subject, const Node* old, const Options& options,
+                          Node** out, DLBridgeError* error) {
+  DLBRIDGE_TRY(CopyToLegacy(subject, options, out, error));
+  (*out)->minor = RecordedMinor(old);
   return DLBRIDGE_OK;
 }
 
@@ -77,10 +96,10 @@ DLBridgeStatus PrepareLegacy(const Subject& subject, Node* old, const Options& o
   }
   *out = {nullptr, old, Prepared::How::kCopy};
   if (options.Has(DLBRIDGE_CONVERT_COPY)) {
-    return CopyToLegacy(subject, options, &out->node, error);
+    return CopyLegacy(subject, old, options, &out->node, error);
   }
   out->how = old != nullptr ? Prepared::How::kReplace : Prepared::How::kWrap;
-  return MakeLegacy(subject, options, &out->node, error);
+  return MakeLegacy(subject, old, options, &out->node, error);
 }
 
 DLBridgeStatus CheckLegacySource(const Subject& subject, const Options& options,

@@ -102,6 +102,41 @@ TEST(RoundTrip, ByExportReturnsAShareableTensor) {
   dlbridge_release_versioned(versioned);
 }
 
+// An export from legacy to legacy that makes a new struct.
+DLManagedTensor* ExportInCanonicalForm(DLManagedTensor* source, uint32_t flags) {
+  const DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_CANONICAL | flags);
+  void* out = nullptr;
+  DLBridgeKind kind = DLBRIDGE_KIND_UNKNOWN;
+  EXPECT_EQ(dlbridge_export(source, DLBRIDGE_KIND_LEGACY, {0, 8}, &options, &out, &kind, nullptr),
+            DLBRIDGE_OK);
+  EXPECT_EQ(kind, DLBRIDGE_KIND_LEGACY);
+  return static_cast<DLManagedTensor*>(out);
+}
+
+TEST(RoundTrip, ALegacyTensorOfUnknownWritabilityStaysReadOnly) {
+  for (const uint32_t flags : {0U, uint32_t{DLBRIDGE_CONVERT_VOUCH_WRITABLE}}) {
+    LegacySource source(Nibbles());
+    DLManagedTensorVersioned* back = MustUpgrade(ExportInCanonicalForm(source.get(), flags));
+    EXPECT_EQ(back->flags, flags == 0 ? kReadOnly : 0U);
+    dlbridge_release_versioned(back);
+  }
+}
+
+TEST(RoundTrip, ALegacyTensorKeepsTheVersionOfUnknownCodes) {
+  constexpr uint32_t kAllow = DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
+  for (const uint32_t copy : {0U, uint32_t{DLBRIDGE_CONVERT_COPY}}) {
+    TensorSpec spec({4}, {1});
+    spec.version = {1, 9};
+    spec.dtype = Dtype(99, 8);
+    VersionedSource source(spec);
+    DLManagedTensor* legacy = MustDowngrade(source.get(), kAllow);
+    DLManagedTensorVersioned* back =
+        MustUpgrade(ExportInCanonicalForm(legacy, kAllow | copy), kAllow);
+    EXPECT_EQ(back->version.minor, 9U);
+    dlbridge_release_versioned(back);
+  }
+}
+
 TEST(RoundTrip, KeepsTheFormThatImportWrote) {
   TensorSpec spec({1, 3}, {77, 1});
   spec.version = {1, 1};
