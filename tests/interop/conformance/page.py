@@ -124,7 +124,7 @@ def failures(reports):
 
 
 def bugs(reports):
-    """Public reports that a failing check of the record reproduces."""
+    """Public reports and changes whose defect a failing check of the record shows."""
     table = {one["title"]: {row["name"]: row for row in one["checks"]} for one in reports}
     rows = []
     for bug in tomllib.loads(BUGS.read_text(encoding="utf-8"))["bug"]:
@@ -135,7 +135,7 @@ def bugs(reports):
             sys.exit(f"{bug['check']} of {bug['library']} is {row['status']}, see bugs.toml")
         rows.append(f"| {bug['library']} | `{bug['check']}` | {bug['text']} | <{bug['link']}> |")
     if rows:
-        yield "## Public reports that the kit reproduces"
+        yield "## Public reports and changes that the kit reproduces"
         yield ""
         yield "| library | check | what happens | report |"
         yield "|---|---|---|---|"
