@@ -60,9 +60,10 @@ function(dlbridge_add_cuda_test source fake)
 endfunction()
 foreach(name cuda_start cuda_pointer cuda_stream cuda_copy_internal cuda_ipc_internal
     cuda_capture_internal cuda_mark_internal cuda_peers_internal cuda_ipc_kinds cuda_ipc_event
-    cuda_fake cuda_fake_ipc cuda_tensor cuda_tensor_ipc cuda_pending)
+    cuda_fake cuda_fake_ipc cuda_tensor cuda_tensor_ipc cuda_pending cuda_faults)
   dlbridge_add_cuda_test(${name}_test.cc fake_cuda)
 endforeach()
+target_link_libraries(cuda_faults_test PRIVATE dlbridge_faults)
 dlbridge_add_cuda_test(cuda_old_driver_test.cc fake_cuda_old)
 dlbridge_add_cuda_test(cuda_old_mark_internal_test.cc fake_cuda_old)
 

@@ -73,3 +73,4 @@ foreach(source IN LISTS level_zero_tests)
   add_dependencies(${name} fake_level_zero fake_level_zero_2 fake_level_zero_loader
                    level_zero_signatures level_zero_veneer)
 endforeach()
+target_link_libraries(level_zero_faults_test PRIVATE dlbridge_faults)

@@ -19,6 +19,10 @@ void fake_cuda_fail(const char* function, int code, int nth);
 // Planned failures that have not happened yet.
 int fake_cuda_failures_left();
 void fake_cuda_forget_failures();
+// The nth call of any function from now on fails with `code`, with `for_good` all later ones too; 0
+// ends that. Returns the names of those that failed since the last call of this function, each
+// followed by a space.
+const char* fake_cuda_fail_any(int code, int nth, int for_good);
 
 // The number of violations of the driver's rules so far, and their texts, one per line.
 int fake_cuda_violations();

@@ -28,8 +28,21 @@ CUresult Violation(CUresult code, const std::string& text) {
 
 namespace {
 
+CUresult PlannedForAny(const char* function) {
+  auto& any = TheState().any;
+  if (any.nth == 0 || --any.nth != 0) {
+    return CUDA_SUCCESS;
+  }
+  any.nth = any.for_good ? 1 : 0;
+  any.failed.append(function).append(" ");
+  return static_cast<CUresult>(any.code);
+}
+
 CUresult Planned(const char* function) {
   State& state = TheState();
+  if (const CUresult code = PlannedForAny(function); code != CUDA_SUCCESS) {
+    return code;
+  }
   for (auto failure = state.failures.begin(); failure != state.failures.end(); ++failure) {
     if (failure->function == function && --failure->nth == 0) {
       const auto code = static_cast<CUresult>(failure->code);
@@ -97,6 +110,17 @@ int fake_cuda_failures_left() {
 void fake_cuda_forget_failures() {
   const Guard guard(TheState().lock);
   TheState().failures.clear();
+}
+
+const char* fake_cuda_fail_any(int code, int nth, int for_good) {
+  const Guard guard(TheState().lock);
+  auto& any = TheState().any;
+  any.reported = any.failed;
+  any.failed.clear();
+  any.code = code;
+  any.nth = nth;
+  any.for_good = for_good != 0;
+  return any.reported.c_str();
 }
 
 int fake_cuda_violations() {

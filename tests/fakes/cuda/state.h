@@ -183,6 +183,13 @@ struct State {
     int nth;
   };
   std::vector<Failure> failures;
+  struct {
+    int code;
+    int nth;  // 0: none
+    bool for_good;
+    std::string failed;
+    std::string reported;
+  } any = {};
 };
 State& TheState();
 

@@ -112,6 +112,17 @@ void Fail(const char* function, int code, int nth) {
   }
 }
 
+const char* FailAny(int code, int nth, bool for_good) {
+  const Guard guard(TheState().mutex);
+  auto& any = TheState().any;
+  any.reported = any.failed;
+  any.failed.clear();
+  any.code = code;
+  any.nth = nth;
+  any.for_good = for_good;
+  return any.reported.c_str();
+}
+
 void SetDevice(int device) {
   TheThread().device = device;
   TheThread().application_device = device;
@@ -180,6 +191,7 @@ const FakeHip kTable = {
     },
     [](void* pointer) { RemoveAllocation(reinterpret_cast<uintptr_t>(pointer)); },
     [] { return CountLiveEvents(); },
+    FailAny,
 };
 
 }  // namespace

@@ -27,8 +27,21 @@ Arena* MapArena() {
 
 Arena* const g_arena = MapArena();
 
+int InjectedForAny(const char* function) {
+  auto& any = TheState().any;
+  if (any.nth == 0 || --any.nth != 0) {
+    return hipSuccess;
+  }
+  any.nth = any.for_good ? 1 : 0;
+  any.failed.append(function).append(" ");
+  return any.code;
+}
+
 // Returns the planned failure of this call, if its countdown ends here.
 int Injected(const char* function) {
+  if (const int code = InjectedForAny(function)) {
+    return code;
+  }
   for (Failure& failure : TheState().failures) {
     if (failure.function == function && failure.countdown > 0 && --failure.countdown == 0) {
       return failure.code;

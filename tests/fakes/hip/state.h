@@ -95,6 +95,13 @@ struct State {
   bool initialised = false;
   pid_t process = 0;  // the process that called hipInit
   std::vector<Failure> failures;
+  struct {
+    int code;
+    int nth;  // 0: none
+    bool for_good;
+    std::string failed;
+    std::string reported;
+  } any = {};
   std::string log;
   std::string violations;
   std::vector<std::unique_ptr<Stream>> streams;  // never freed: a handle is never reused

@@ -24,6 +24,11 @@
   /* The n-th call from now (1: the next) of a function (NULL: any) does nothing and returns   \
      `result`. n of 0 cancels it. */                                                           \
   X(void, fake_ze_fail, (const char* function, uint32_t result, uint32_t n))                   \
+  /* The n-th call of any function and all later ones fail; 0 ends that. */                    \
+  X(void, fake_ze_fail_all, (uint32_t result, uint32_t n))                                     \
+  /* Names of the functions whose planned failure has happened since the last query, each      \
+     followed by a space; clears them. */                                                      \
+  X(size_t, fake_ze_failed, (char* names, size_t size))                                        \
   /* The device hangs and is reset: work that has not run never runs, and every call but       \
      zeContextDestroy returns ZE_RESULT_ERROR_DEVICE_LOST. 0 ends that. */                     \
   X(void, fake_ze_lose, (uint32_t lost))                                                       \

@@ -58,6 +58,8 @@ Call::Call(const char* name) : name_(name), lock_(TheWorld().mutex) {
   world.log += (world.log.empty() ? "" : ",") + std::string(name);
   if (world.failing_in != 0 && (world.failing.empty() || world.failing == name) &&
       --world.failing_in == 0) {
+    world.failing_in = world.failing_for_good ? 1 : 0;
+    world.failed += std::string(name) + " ";
     failed_ = true;
     result_ = world.failing_result;
     return;
@@ -133,6 +135,20 @@ void fake_ze_fail(const char* function, uint32_t result, uint32_t n) {
   TheWorld().failing = function != nullptr ? function : "";
   TheWorld().failing_result = static_cast<ze_result_t>(result);
   TheWorld().failing_in = n;
+  TheWorld().failing_for_good = false;
+}
+
+void fake_ze_fail_all(uint32_t result, uint32_t n) {
+  fake_ze_fail(nullptr, result, n);
+  const Guard guard(TheWorld().mutex);
+  TheWorld().failing_for_good = true;
+}
+
+size_t fake_ze_failed(char* names, size_t size) {
+  const Guard guard(TheWorld().mutex);
+  const size_t length = fake_ze::Tell(TheWorld().failed, names, size);
+  TheWorld().failed.clear();
+  return length;
 }
 
 void fake_ze_lose(uint32_t lost) {

@@ -137,6 +137,8 @@ struct World {
   std::string log;
   std::string failing;  // empty: any function
   uint32_t failing_in = 0;
+  bool failing_for_good = false;
+  std::string failed;
   ze_result_t failing_result = ZE_RESULT_SUCCESS;
   std::string stalling;
   bool stalled = false;

@@ -24,6 +24,12 @@ struct State {
   int code = 0;
   int left = 0;  // its calls until it fails; 0: none
   bool failed = false;
+  struct {
+    int code;
+    int left;  // 0: none
+    bool for_good;
+    std::string failed;
+  } any = {};
   int event_status = 0;  // reported to the next callback; 0: the true one
   int user_event_status = 0;
   ShimLive live = {};
@@ -44,11 +50,24 @@ void* Real(const char* name) {
   return symbol;
 }
 
+int MetByAny(const char* name) {
+  auto& any = TheState().any;
+  if (any.left == 0 || std::strncmp(name, "clRelease", 9) == 0 || --any.left != 0) {
+    return 0;
+  }
+  any.left = any.for_good ? 1 : 0;
+  any.failed.append(name).append(" ");
+  return any.code;
+}
+
 // Logs a call. Returns 0, or the planned failure.
 int Met(const char* name) {
   State& state = TheState();
   const std::lock_guard<std::mutex> lock(state.mutex);
   state.calls += state.calls.empty() ? name : std::string(" ") + name;
+  if (const int code = MetByAny(name)) {
+    return code;
+  }
   if (state.left == 0 || state.function != name || --state.left != 0) {
     return 0;
   }
@@ -171,6 +190,17 @@ void shim_reset(void) {
   state.left = 0;
   state.failed = false;
   state.event_status = 0;
+}
+
+void shim_fail_any(int code, int nth, int for_good, char* failed, unsigned long size) {
+  auto& any = TheState().any;
+  const std::lock_guard<std::mutex> lock(TheState().mutex);
+  std::strncpy(failed, any.failed.c_str(), size - 1);
+  failed[size - 1] = '\0';
+  any.failed.clear();
+  any.code = code;
+  any.left = nth;
+  any.for_good = for_good != 0;
 }
 
 void shim_fail_event(int status) {
