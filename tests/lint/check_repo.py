@@ -180,6 +180,27 @@ def check_links():
                 yield f"{name}: no heading is called {link}"
 
 
+def tests_of(path):
+    """The names of the tests of a file, as its language's runner prints them."""
+    text = path.read_text()
+    if path.suffix == ".py":
+        return set(re.findall(r"^def (test_\w+)", text, re.MULTILINE))
+    macros = r"^(?:TEST|TEST_F|TEST_P|\w+_TEST)\((\w+), (\w+)\)"
+    return {".".join(names) for names in re.findall(macros, text, re.MULTILINE)}
+
+
+def check_named_tests():
+    """Each `test` in [file](path) of SECURITY.md is a test of that file."""
+    found = 0
+    for names, link in re.findall(r"((?:`[\w.]+`(?: and )?)+) in \[\w+\]\((\S+?)\)", read("SECURITY.md")):
+        for name in re.findall(r"`([\w.]+)`", names):
+            found += 1
+            if name not in tests_of(ROOT / link):
+                yield f"SECURITY.md: {link} has no test {name}"
+    if not found:
+        yield "SECURITY.md: no test is named"
+
+
 def check_presets():
     """The table of presets has those of CMakePresets.json."""
     listed = json.loads(read("CMakePresets.json"))["configurePresets"]
@@ -244,6 +265,7 @@ CHECKS = (
     check_cpp_names,
     check_header_lines,
     check_links,
+    check_named_tests,
     check_presets,
     check_site,
     check_hooks,

@@ -56,6 +56,12 @@ FAULTS = (
     ("CMakeLists.txt", "# SPDX-License-Identifier: Apache-2.0", "#", "no SPDX line"),
     ("README.md", "(docs/identify.md)", "(docs/identity.md)", "nothing is at docs/identity.md"),
     ("SECURITY.md", "md#hardening)", "md#softening)", "is called docs/platforms.md#soft"),
+    (
+        "tests/unit/decisions_test.cc",
+        "TEST(NegativeStrides, AreValid",
+        "TEST(NegativeStrides, AreInvalid",
+        "has no test NegativeStrides.AreValidReportedAndRejectedByPolicyOnly",
+    ),
     ("docs/building.md", "| `tsan` |", "| `msan` |", "the table lacks the preset tsan"),
     (
         "include/dlbridge/hip_api.h",
