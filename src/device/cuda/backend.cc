@@ -53,6 +53,7 @@ int32_t Unusable(const char* call, Result result, DLBridgeBackendInfo* info) {
       text.String(": ").String(hint.text);
     }
   }
+  info->device_count = 0;  // a call after the search for devices may fail, too
   return DLBRIDGE_STATE_UNUSABLE;
 }
 

@@ -93,10 +93,12 @@ Result BufferAt(Address address, uint64_t* out) {
   return result;
 }
 
+// A query that fails tells nothing: the witness is kept, since another one would be another
+// allocation.
 bool IsLive(const Witness& witness) {
   uint64_t buffer = 0;
-  return witness.address != 0 && BufferAt(witness.address, &buffer) == kSuccess &&
-         buffer == witness.buffer;
+  return witness.address != 0 &&
+         (BufferAt(witness.address, &buffer) != kSuccess || buffer == witness.buffer);
 }
 
 ContextWitness ReadWitness(int index) {
@@ -122,8 +124,13 @@ int FindWitness(Context context) {
 
 Witness MakeWitness() {
   Witness witness = {0, 0};
-  if (g_cuda.driver.mem_alloc(&witness.address, 1) != kSuccess ||
-      BufferAt(witness.address, &witness.buffer) != kSuccess || witness.buffer == 0) {
+  if (g_cuda.driver.mem_alloc(&witness.address, 1) != kSuccess) {
+    return {0, 0};
+  }
+  if (BufferAt(witness.address, &witness.buffer) != kSuccess || witness.buffer == 0) {
+    if (g_cuda.driver.mem_free != nullptr) {
+      g_cuda.driver.mem_free(witness.address);
+    }
     return {0, 0};
   }
   return witness;
