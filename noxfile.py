@@ -647,6 +647,11 @@ def soak(session):
         command = (str(binary / "tests/unit/soak_test"), f"--gtest_filter={tests}")
         session.run(*command, external=True, env={**environment, **variables})
         stages.count(session, passed=1)
+    # A million altered messages of another process.
+    binary = stages.build(session, "asan", *options, targets=("ipc_peers_test",))
+    variables = {**ASAN, "DLBRIDGE_TEST_SCALE": "50"}
+    session.run(str(binary / "tests/unit/ipc_peers_test"), external=True, env=variables)
+    stages.count(session, passed=1)
 
 
 def released_library(session):
