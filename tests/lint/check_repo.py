@@ -192,7 +192,9 @@ def tests_of(path):
 def check_named_tests():
     """Each `test` in [file](path) of SECURITY.md is a test of that file."""
     found = 0
-    for names, link in re.findall(r"((?:`[\w.]+`(?: and )?)+) in \[\w+\]\((\S+?)\)", read("SECURITY.md")):
+    for names, link in re.findall(
+        r"((?:`[\w.]+`(?: and )?)+) in \[\w+\]\((\S+?)\)", read("SECURITY.md")
+    ):
         for name in re.findall(r"`([\w.]+)`", names):
             found += 1
             if name not in tests_of(ROOT / link):

@@ -62,8 +62,8 @@ struct FakeHip {
   void (*free)(void* pointer);
   size_t (*live_events)();
 
-  // The nth call of any function from now on fails with `code`, with `for_good` all later ones too; 0
-  // ends that. Returns the names of those that failed since the last call of this function, each
+  // The nth call of any function from now on fails with `code`, with `for_good` all later ones too;
+  // 0 ends that. Returns the names of those that failed since the last call of this function, each
   // followed by a space.
   const char* (*fail_any)(int code, int nth, bool for_good);
 };
