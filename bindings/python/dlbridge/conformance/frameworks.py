@@ -408,7 +408,7 @@ class OnnxRuntime(Framework):
         """An OrtValue has no views; special shapes are made from a NumPy array."""
         parts = {"empty": lambda a: a[:0], "scalar": lambda a: a[1, 1, ...]}
         if case.form in parts:
-            # An OrtValue keeps the array's memory, and whether a consumer copies depends on its place.
+            # An OrtValue keeps the array's memory; whether a consumer copies depends on its place.
             part = parts[case.form](bases.base(case.dtype))
             return self.of(bases.aligned(part), case.dtype)
         if case.form not in ("plain", "byte_offset"):
