@@ -388,7 +388,7 @@ void TestKind(Input* input, ModelTensor tensor, DLBridgeKind kind, const Placed&
 // Level DEVICE asks drivers about all memory but the CPU's.
 bool MayStartDriver(const ModelTensor& tensor, const DLBridgePolicy* policy) {
   return policy != nullptr && policy->struct_size >= sizeof *policy &&
-         policy->level == DLBRIDGE_LEVEL_DEVICE && tensor.type != 1;
+         policy->struct_size <= 4096 && policy->level == DLBRIDGE_LEVEL_DEVICE && tensor.type != 1;
 }
 
 void Run(Input* input) {
