@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aligned memory from the system. On Windows it needs its own function to free it.
+// Aligned memory from the system. On Windows it needs its own function to free it. It includes
+// nothing of src: the recorded tests include it.
 #ifndef DLBRIDGE_SRC_SUPPORT_MEMORY_H_
 #define DLBRIDGE_SRC_SUPPORT_MEMORY_H_
 
@@ -12,8 +13,6 @@
 #elif defined(__linux__)
 #include <sys/mman.h>
 #endif
-
-#include "support/checked.h"
 
 namespace dlbridge {
 
@@ -40,7 +39,7 @@ inline void AdviseHugePages([[maybe_unused]] void* memory, [[maybe_unused]] size
 
 // mimalloc 2.0.9 aligns some blocks of 1024 bytes to 128 bytes only, whatever was asked for. It
 // aligns sizes that are no power of two correctly.
-DLBRIDGE_COLD inline void* AllocateAlignedAgain(size_t alignment, size_t bytes, void* misaligned) {
+[[gnu::cold, gnu::noinline]] inline void* AllocateAlignedAgain(size_t alignment, size_t bytes, void* misaligned) {
   void* memory = nullptr;
   const bool failed = posix_memalign(&memory, alignment, bytes + alignment + 1) != 0;
   std::free(misaligned);
@@ -55,7 +54,7 @@ inline void* AllocateAligned(size_t alignment, size_t bytes) {
   if (posix_memalign(&memory, alignment < least ? least : alignment, bytes) != 0) {
     return nullptr;
   }
-  if (DLBRIDGE_UNLIKELY(reinterpret_cast<uintptr_t>(memory) % alignment != 0)) {
+  if (reinterpret_cast<uintptr_t>(memory) % alignment != 0) {
     return AllocateAlignedAgain(alignment, bytes, memory);
   }
   if (is_large) {

@@ -40,8 +40,8 @@ def write(root, path):
 def _files(root):
     """Name and content of the test programs, of their included files, and of the corpus."""
     names = (root / "tests/unit").glob("*_test.cc")
-    # without_devices_test needs a build without drivers.
-    left = ("_internal_test.cc", "without_devices_test.cc")
+    # without_devices_test needs a build without drivers, and stack_test a page of the documentation.
+    left = ("_internal_test.cc", "without_devices_test.cc", "stack_test.cc")
     todo = [path for path in names if not path.name.endswith(left)]
     todo.append(root / "tests/conformance/runner_test.cc")
     found = {CASES: _without_texts((root / CASES).read_text())}

@@ -185,7 +185,7 @@ class Bundle(unittest.TestCase):
         self.assertEqual(found["late", "fails"]["result"], "failed")
         self.assertEqual(found["late", "is left out"]["reason"], "there is a reason")
         self.assertEqual(found["backend_info", "driver"]["result"], "passed")
-        self.assertIn("failed: hang, process: did not end within 5 seconds", summary)
+        self.assertIn("failed: hang, process: did not end within 20 seconds", summary)
 
 
 if __name__ == "__main__":

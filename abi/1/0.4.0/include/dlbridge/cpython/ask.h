@@ -5,6 +5,7 @@
 #define DLBRIDGE_CPYTHON_ASK_H_
 
 #include "dlbridge/cpython/accept.h"
+#include "dlbridge/cpython/buffers.h"
 #include "dlbridge/cpython/consumers.h"
 #include "dlbridge/cpython/life.h"
 
@@ -279,7 +280,7 @@ static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
   int status;
   PyObject* capsule = dlbridge_py_ask_(py, object, options);
   if (capsule == NULL) {
-    return -1;
+    return dlbridge_py_by_buffer_(py, object, options, out);
   }
   if (!PyCapsule_CheckExact(capsule)) {
     dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,

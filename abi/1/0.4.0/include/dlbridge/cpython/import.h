@@ -108,7 +108,9 @@ static inline int dlbridge_py_fit_(const DLBridgePyImportOptions* options,
 }
 
 /** Makes a tensor of any object that supports DLPack: through its type's exchange table, else through
- * __dlpack__ with keywords, else without; or of a capsule of either name. `options` may be NULL. `*out`
+ * __dlpack__ with keywords, else without; or of a capsule of either name. Since 0.4.0 also of an object
+ * without DLPack that has a buffer of numbers or bools (bytes, array.array, memoryview), which stays
+ * exported while the tensor lives. `options` may be NULL. `*out`
  * belongs to the caller; it is versioned, of major 1, and validated. If the producer exports a versioned
  * tensor and DLBRIDGE_PY_OWNED is not set, it is the producer's own tensor and nothing is allocated;
  * else it is dlbridge-owned. A rejected capsule still owns its tensor. If only `device` or a COPY option
