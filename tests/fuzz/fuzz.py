@@ -133,7 +133,7 @@ def coverage(build):
     parts = {"src without src/device": [0, 0], "src/device": [0, 0]}
     missing = []
     for file in replay(build):
-        path = pathlib.Path(file["filename"]).relative_to(ROOT)
+        path = pathlib.Path(file["filename"]).resolve().relative_to(ROOT)
         part = parts["src/device" if path.parts[1] == "device" else "src without src/device"]
         lines = (ROOT / path).read_text().splitlines()
         for (line, column), taken in sorted(outcomes(file).items()):
