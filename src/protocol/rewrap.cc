@@ -183,7 +183,11 @@ DLBridgeStatus Rewrap(DLManagedTensorVersioned* source, const Options& options, 
 DLBridgeStatus PassLegacy(DLManagedTensor* source, const Options& options, DLManagedTensor** out,
                           DLBridgeError* error) {
   Node* old = OwnNode(source);
-  const Subject subject = LegacySubject(*source, KnownFlags(old, options), options);
+  Subject subject = LegacySubject(*source, KnownFlags(old, options), options);
+  if (old != nullptr) {
+    // It remembers whether it may be written to.
+    subject.may_write = (subject.flags & kReadOnly) == 0;
+  }
   DLBRIDGE_TRY(old != nullptr ? CheckOwnedLegacy(old, subject.tensor, error) : DLBRIDGE_OK);
   DLBRIDGE_TRY(CheckLegacySource(subject, options, error));
   Prepared prepared;

@@ -122,6 +122,24 @@ TEST(RoundTrip, ALegacyTensorOfUnknownWritabilityStaysReadOnly) {
   }
 }
 
+TEST(RoundTrip, ALegacyTensorRemembersItsWritability) {
+  for (const uint64_t flags : {uint64_t{0}, kReadOnly}) {
+    TensorSpec spec({4}, {1});
+    spec.flags = flags;
+    VersionedSource source(spec);
+    DLManagedTensor* legacy = MustDowngrade(source.get(), kDropAll);
+    DLBridgePolicy policy = DLBRIDGE_POLICY_INIT;
+    policy.options = DLBRIDGE_POLICY_REQUIRE_WRITABLE;
+    DLBridgeConvertOptions options = Options();
+    options.policy = &policy;
+    void* out = nullptr;
+    DLBridgeKind kind = DLBRIDGE_KIND_UNKNOWN;
+    EXPECT_EQ(dlbridge_export(legacy, DLBRIDGE_KIND_LEGACY, {0, 8}, &options, &out, &kind, nullptr),
+              flags == 0 ? DLBRIDGE_OK : DLBRIDGE_ERROR_POLICY);
+    dlbridge_release_legacy(legacy);
+  }
+}
+
 TEST(RoundTrip, ALegacyTensorKeepsTheVersionOfUnknownCodes) {
   constexpr uint32_t kAllow = DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
   for (const uint32_t copy : {0U, uint32_t{DLBRIDGE_CONVERT_COPY}}) {
