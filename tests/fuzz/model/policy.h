@@ -172,7 +172,8 @@ inline DLBridgePolicy* TakePolicy(Input* input, GuardedMemory* memory) {
   }
   if (input->OneIn(32)) {
     // A pointer without a count, or the reverse.
-    (input->Flag() ? policy.device_count : policy.dtype_count) ^= 1;
+    size_t* count = input->Flag() ? &policy.device_count : &policy.dtype_count;
+    *count = *count == 0 ? 1 : 0;
   }
   if ((policy.options & DLBRIDGE_POLICY_LIMIT_NDIM) != 0 && input->OneIn(3)) {
     const auto extents =

@@ -306,8 +306,8 @@ class Judge {
         Has(DLBRIDGE_POLICY_REQUIRE_WRITABLE) && !Has(DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP);
     const Broken finding = {DLBRIDGE_RULE_SELF_OVERLAP, -1};
     DLBridgeAnswer answer = OverlapOf(t_, layout);
-    // The library may give up on more than four axes. It then reports an overlap.
-    if (answer == DLBRIDGE_NO && LongAxes(t_) > 4) {
+    // Where the library gives up, it reports an overlap.
+    if (answer == DLBRIDGE_NO && MayGiveUp(t_, layout)) {
       answer = DLBRIDGE_UNDECIDED;
     }
     if (answer == DLBRIDGE_YES) {

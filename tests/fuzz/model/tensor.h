@@ -169,6 +169,12 @@ inline int LongAxes(const ModelTensor& tensor) {
                                         [](int64_t extent) { return extent > 1; }));
 }
 
+// May the library leave open whether elements overlap? Its effort is bounded: it gives up on many
+// axes and on offsets that span more than 2^62 elements.
+inline bool MayGiveUp(const ModelTensor& tensor, const ModelLayout& layout) {
+  return LongAxes(tensor) > 4 || layout.last - layout.first >= Wide{1} << 62;
+}
+
 // Compact with the last axis fastest, or the first; axes of extent 1 do not count.
 inline bool IsContiguous(const ModelTensor& tensor, const ModelLayout& layout, bool last_fastest) {
   if (layout.empty) {

@@ -1004,7 +1004,8 @@ struct Program {
     spec.strides = view.has_strides ? Array(view.strides) : nullptr;
     if (input->OneIn(3)) {
       spec.dtype = input->Flag() ? old.tensor.dtype : TakeDtype(input);
-      view.dtype = spec.dtype;
+      const bool is_set = spec.dtype.code != 0 || spec.dtype.bits != 0 || spec.dtype.lanes != 0;
+      view.dtype = is_set ? spec.dtype : old.tensor.dtype;
     }
     const Faults faults = ViewFaults(old, spec, view);
     DLBridgeError* error = NewError(&Memory());
@@ -1198,8 +1199,8 @@ struct Program {
         object->version.major = input->Pick<uint32_t>({0, 2});
         break;
       default:
-        // Clears READ_ONLY if it is set, or changes another bit.
-        object->flags ^= (owned.tensor.flags & kReadOnly) != 0 ? kReadOnly : kCopied;
+        // Clears READ_ONLY, which binds once a call has seen it, or changes another bit.
+        object->flags ^= HasSeenReadOnly(owned) ? kReadOnly : kCopied;
         break;
     }
     const std::vector<uint8_t> changed = Bytes(owned);
@@ -1211,6 +1212,18 @@ struct Program {
     static_cast<void>(error);
     Check("and untouched", Bytes(owned) == changed);
     std::memcpy(owned.object, before.data(), before.size());
+  }
+
+  // Shows the struct to the library.
+  bool HasSeenReadOnly(const Owned& owned) {
+    DLManagedTensorVersioned* share = nullptr;
+    const auto* object = static_cast<DLManagedTensorVersioned*>(owned.object);
+    if ((owned.tensor.flags & kReadOnly) == 0 ||
+        dlbridge_share(object, &share, nullptr) != DLBRIDGE_OK) {
+      return false;
+    }
+    dlbridge_release_versioned(share);
+    return true;
   }
 
   DLBridgeStatus CallOnTampered(const Owned& owned) {
