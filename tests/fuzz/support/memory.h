@@ -60,8 +60,10 @@ class GuardedMemory {
   }
   template <class T>
   T* Take(size_t count = 1) {
+    // NOLINTBEGIN(bugprone-sizeof-expression,misc-redundant-expression): T may be a pointer
     static_assert(sizeof(T) % alignof(T) == 0, "blocks end where their elements end");
     return reinterpret_cast<T*>(Take(count * sizeof(T), alignof(T)));
+    // NOLINTEND(bugprone-sizeof-expression,misc-redundant-expression)
   }
   // A copy of the first `size` bytes of `content`.
   template <class T>

@@ -914,8 +914,9 @@ struct Program {
       }
       from.push_back(is_null ? kNone : one);
     }
-    std::memset(static_cast<void*>(outs), 0x11, count * sizeof *outs);
-    const std::vector<uint8_t> unset(count * sizeof *outs, 0x11);
+    const size_t bytes = count * sizeof(void*);
+    std::memset(static_cast<void*>(outs), 0x11, bytes);
+    const std::vector<uint8_t> unset(bytes, 0x11);
     size_t failed = 99;
     DLBridgeError* error = NewError(&Memory());
     const DLBridgeStatus status = dlbridge_upgrade_many(sources_of, count, call.options, outs,
