@@ -39,7 +39,8 @@ inline void AdviseHugePages([[maybe_unused]] void* memory, [[maybe_unused]] size
 
 // mimalloc 2.0.9 aligns some blocks of 1024 bytes to 128 bytes only, whatever was asked for. It
 // aligns sizes that are no power of two correctly.
-[[gnu::cold, gnu::noinline]] inline void* AllocateAlignedAgain(size_t alignment, size_t bytes, void* misaligned) {
+[[gnu::cold, gnu::noinline]] inline void* AllocateAlignedAgain(size_t alignment, size_t bytes,
+                                                               void* misaligned) {
   void* memory = nullptr;
   const bool failed = posix_memalign(&memory, alignment, bytes + alignment + 1) != 0;
   std::free(misaligned);

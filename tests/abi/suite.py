@@ -40,7 +40,7 @@ def write(root, path):
 def _files(root):
     """Name and content of the test programs, of their included files, and of the corpus."""
     names = (root / "tests/unit").glob("*_test.cc")
-    # without_devices_test needs a build without drivers, and stack_test a page of the documentation.
+    # without_devices_test needs a build without drivers, and stack_test a documentation page.
     left = ("_internal_test.cc", "without_devices_test.cc", "stack_test.cc")
     todo = [path for path in names if not path.name.endswith(left)]
     todo.append(root / "tests/conformance/runner_test.cc")
