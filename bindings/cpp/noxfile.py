@@ -69,11 +69,12 @@ def test(session, folder, label, **options):
 @nox.session
 def installed_headers(session):
     """The installed headers, which the other sessions test, are those of the checkout."""
-    own, installed = BINDING / "include/dlbridge", prefix(session) / "include/dlbridge"
-    names = {path.relative_to(own) for path in own.rglob("*.hpp")}
-    if names != {path.relative_to(installed) for path in installed.rglob("*.hpp")}:
-        session.error(f"the files of {installed} are not those of {own}")
-    changed = [n for n in names if (own / n).read_bytes() != (installed / n).read_bytes()]
+    installed = prefix(session) / "include/dlbridge"
+    folders = (BINDING / "include/dlbridge", ROOT / "conformance/c/include/dlbridge")
+    own = {path.relative_to(top): path for top in folders for path in top.rglob("*.hpp")}
+    if set(own) != {path.relative_to(installed) for path in installed.rglob("*.hpp")}:
+        session.error(f"the files of {installed} are not those of the checkout")
+    changed = [n for n in own if own[n].read_bytes() != (installed / n).read_bytes()]
     if changed:
         session.error(f"installed files differ from the checkout: {changed}")
 

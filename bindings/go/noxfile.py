@@ -116,10 +116,13 @@ def proxied(folder):
     (proxy / f"{VERSION}.info").write_text(json.dumps({"Version": VERSION}))
     (proxy / "list").write_text(f"{VERSION}\n")
     with zipfile.ZipFile(proxy / f"{VERSION}.zip", "w") as archive:
+        # Folders with a go.mod of their own are other modules.
+        others = {path.parent for path in HERE.glob("*/**/go.mod")}
         for path in sorted(HERE.rglob("*")):
             inside = path.relative_to(HERE)
-            # Folders with a go.mod of their own are other modules.
-            if path.suffix in (".go", ".c", ".h", ".mod") and "testdata" not in inside.parts:
+            if "testdata" in inside.parts or not others.isdisjoint(path.parents):
+                continue
+            if path.suffix in (".go", ".c", ".h", ".mod"):
                 code = path.read_text().replace(f'"{MODULE}', f'"{HOSTED}')
                 archive.writestr(f"{HOSTED}@{VERSION}/{inside}", code.replace(
                     f"module {MODULE}", f"module {HOSTED}"))  # fmt: skip
