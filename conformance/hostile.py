@@ -69,7 +69,8 @@ def selected(case):
     # Without an address of 4096 only a large offset leaves the address space.
     if rule == "ADDRESS_RANGE" and int(thing["byte_offset"]) < 2**63:
         return None
-    # The shape of a tensor with a false ndim has fewer elements than ndim, which nobody can see.
+    # The shape of a tensor with a false ndim has fewer elements than ndim; no consumer can see
+    # that.
     if rule == "NDIM_LIMIT" and len(thing["shape"] or ()) != thing["ndim"]:
         return None
     # Other device types than the CPU's are rejected for a reason of their own.

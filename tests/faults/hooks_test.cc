@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hooks themselves: they see the calls of the library and of nobody else.
+// The hooks themselves: they see only the calls of the library.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -105,7 +105,7 @@ Producer* MakeProducer() {
   return one;
 }
 
-// A capsule as the protocol describes it: its destructor releases a tensor that nobody has taken.
+// A capsule as the protocol describes it: its destructor releases a tensor that was not taken.
 void DestroyCapsule(PyObject* capsule) {
   const char* name = PyCapsule_GetName(capsule);
   if (name == nullptr || std::strncmp(name, "used_", 5) == 0) {
@@ -256,7 +256,7 @@ int TableLend(void* /*object*/, DLTensor* out) {
     return -1;
   }
   Producer* lent = MakeProducer();
-  lent->deleted = 1;  // nobody owns it
+  lent->deleted = 1;  // it has no owner
   *out = lent->versioned.dl_tensor;
   return 0;
 }

@@ -188,7 +188,7 @@ class Kit:
         return done()
 
     def ends(self, tensor: Tensor) -> None:
-        """Judges a tensor that nobody uses any more: one owner, one deleter."""
+        """Judges a tensor that is no longer in use: one owner, one deleter."""
         if tensor.claimed:
             self.settle(lambda: tensor.deleted >= 1)
             if tensor.deleted != 1:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A slot of the context table: whoever retains an entry sees it whole, and the release callback runs
-//! after everything that the others did with it.
+//! A slot of the context table: a thread that retains an entry sees it whole, and the release
+//! callback runs after everything that the others did with it.
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU64, Ordering};
