@@ -532,8 +532,8 @@ def run_tidy(session, mode):
 
 @stage
 def tidy(session):
-    """clang-tidy: all its checks on the library, cheap ones on everything else."""
-    run_tidy(session, "quick")
+    """clang-tidy on the library."""
+    run_tidy(session, "library")
 
 
 @stage

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """clang-tidy on the files of a compile database, side by side; prints each complaint once.
 
-tidy.py BUILD quick    the library with the checks of .clang-tidy, all other files with cheap ones
-tidy.py BUILD tests    all other files with the checks that fit tests
+tidy.py BUILD library    the library with the checks of .clang-tidy
+tidy.py BUILD tests      all other files with the checks that fit tests
 """
 
 import concurrent.futures
@@ -15,8 +15,6 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OTHERS = ("tests/", "bench/", "examples/")
-# Few matchers: clang-tidy also applies them to the headers of GoogleTest.
-CHEAP = "-*,bugprone-use-after-move,bugprone-unused-raii,bugprone-sizeof-expression"
 # What tests are looked at for: the analyzer would follow the macros of GoogleTest for minutes, and
 # of the kinds of bugs those are left out that matter in a library.
 TESTS = (
@@ -42,12 +40,10 @@ def jobs(build, mode):
     """Pairs of a file and the options for it."""
     files = database(build)
     project = ["-p", str(build), "--extra-arg=-Wno-unknown-warning-option"]
-    checks = f"--checks={CHEAP if mode == 'quick' else TESTS}"
-    found = [(name, [*project, checks]) for name in files if name.startswith(OTHERS)]
-    if mode == "quick":
-        found += [(name, project) for name in files if name.startswith("src/")]
-        found += [(name, ["--", "-Iinclude"]) for name in scripted()]
-    return found
+    if mode == "library":
+        return [(name, project) for name in files if name.startswith("src/")]
+    found = [(name, [*project, f"--checks={TESTS}"]) for name in files if name.startswith(OTHERS)]
+    return found + [(name, ["--", "-Iinclude"]) for name in scripted()]
 
 
 def tidy(job):
