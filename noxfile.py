@@ -231,6 +231,31 @@ def consumers(session):
     stages.noxfiles(session, [("tests/consumers", ())])
 
 
+def install_prefix(session):
+    """Installs the shared library for the examples; returns the variables that they read."""
+    stages.build(session, "release")
+    prefix = BUILD / "examples/prefix"
+    shutil.rmtree(prefix, ignore_errors=True)
+    command = ("cmake", "--install", BUILD / "release", "--prefix", prefix)
+    stages.quietly(session, "install-examples", *command)
+    return {"DLBRIDGE_PREFIX": str(prefix), "CARGO_TARGET_DIR": str(BUILD / "examples/target")}
+
+
+@stage
+def examples(session):
+    """Each example against an installed library, in a copy of its folder; or only some."""
+    need_go(session)
+    options = ("-s", *session.posargs) if session.posargs else ()
+    stages.noxfiles(session, [("examples", options)], **install_prefix(session))
+
+
+@stage
+def examples_nightly(session):
+    """The examples that install large packages."""
+    need_go(session)
+    stages.noxfiles(session, [("examples", ("-t", "large"))], **install_prefix(session))
+
+
 def install_both_kinds(session):
     """Installs both kinds of the library; returns the variables that name their folders."""
     build_both_kinds(session)
@@ -437,10 +462,12 @@ def foreign(session):
     windows = zig_build(session, "x86_64-windows-gnu", "windows", targets=("dlbridge",))
     checked = ("windows", windows / "src/dlbridge.dll")
     stages.checks(session, "python3", "-B", "packaging/check.py", *checked)
-    options = ("-DDLBRIDGE_BUILD_EXAMPLES=ON",)
-    targets = ("dlbridge", "example_import")
-    macos = zig_build(session, "aarch64-macos.11.0", "macos", *options, targets=targets)
-    checked = ("macos", macos / "src/libdlbridge.dylib")
+    target = "aarch64-macos.11.0"
+    macos = zig_build(session, target, "macos", targets=("dlbridge",))
+    library = macos / "src/libdlbridge.dylib"
+    link = (zig(), "cc", "-target", target, "-Iinclude", "examples/first_import/import.c", library)
+    stages.quietly(session, "macos-example", *link, "-o", macos / "first_import")
+    checked = ("macos", library)
     stages.checks(session, "python3", "-B", "packaging/check.py", *checked)
 
 
@@ -538,7 +565,7 @@ def tidy(session):
 
 @stage
 def tidy_tests(session):
-    """clang-tidy on tests, benchmarks and examples, with all checks that fit tests."""
+    """clang-tidy on tests and benchmarks, with all checks that fit tests."""
     run_tidy(session, "tests")
 
 

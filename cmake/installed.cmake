@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The targets dlbridge and dlbridge::dlbridge from DLBRIDGE_TEST_PREFIX, an installed library or an
-# unpacked archive. Tests and examples are built with its headers and run with its library. Nothing is
+# unpacked archive. Tests are built with its headers and run with its library. Nothing is
 # installed.
 
 file(GLOB prefix ${DLBRIDGE_TEST_PREFIX} ${DLBRIDGE_TEST_PREFIX}/dlbridge-*)

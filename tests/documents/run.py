@@ -3,6 +3,8 @@
 
 run.py list                  the documents, with the commands that are not run
 run.py run CLONE [PAGE...]   runs the pages (all of them) against the clone CLONE
+run.py example PREFIX PAGE   runs examples/NAME/README.md in a copy of its folder, with the dlbridge
+                             that is installed in PREFIX
 run.py selftest              shows that faults are found
 
 The fences of a page with the language `sh` run in their order, in one shell and one empty folder.
@@ -39,6 +41,7 @@ PAGES = (
     "docs/guides/*.md", "docs/concepts/*.md", "bindings/*/README.md", "bindings/rust/*/README.md",
     "abi/README.md",
 )  # fmt: skip
+INSTALL = "docs/start/install.md"
 COMMENT = re.compile(r"<!-- (file|prints|not run|continues|needs)(?::\s*(.*?))?\s*-->", re.DOTALL)
 
 
@@ -136,12 +139,16 @@ class Runner:
     def state(self, name):
         return self.work / (re.sub(r"\W+", "-", name) + ".environment")
 
-    def run(self, page):
+    def run(self, page, files=None):
+        """Runs a page in an empty folder, or in a copy of the folder `files`."""
         if page.continues in self.failed:
             raise Fault(f"{page.continues}, which it continues, has failed")
         folder = self.work / re.sub(r"\W+", "-", page.name)
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        if files is None:
+            folder.mkdir(parents=True)
+        else:
+            shutil.copytree(files, folder)
         before = self.state(page.continues).read_text() if page.continues else ""
         before = before.rpartition("\ncd ")[0] + "\n"  # a page begins in its own folder
         printed = ""
@@ -181,8 +188,34 @@ KEPT = (
     "GOROOT", "GOPROXY", "GOFLAGS", "PIP_INDEX_URL", "PIP_CONFIG_FILE", "CCACHE_DIR",
     "CCACHE_BASEDIR", "CCACHE_NOHASHDIR", "CCACHE_MAXSIZE", "CMAKE_C_COMPILER_LAUNCHER",
     "CMAKE_CXX_COMPILER_LAUNCHER", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE",
-    "PYENV_ROOT", "PYENV_VERSION",
+    "PYENV_ROOT", "PYENV_VERSION", "CARGO_TARGET_DIR",
 )  # fmt: skip
+
+
+def attempt(runner, page, files=None):
+    """Runs a page that has all that it needs, and reports the result."""
+    lacks = missing(page)
+    if lacks:
+        print(f"skipped {page.name}: not installed: {', '.join(lacks)}", flush=True)
+        return
+    try:
+        runner.run(page, files)
+        print(f"passed {page.name}: {page.commands} fences", flush=True)
+    except Fault as fault:
+        runner.failed.add(page.name)
+        print(f"FAILED {page.name}\n{fault}", flush=True)
+
+
+def example(prefix, name):
+    """Runs the page of an example; an installed library replaces the page on how to install."""
+    runner = Runner(ROOT, ROOT / "build/examples")
+    runner.work.mkdir(parents=True, exist_ok=True)
+    variables = {"PREFIX": prefix, "PKG_CONFIG_PATH": prefix / "lib/pkgconfig"}
+    exports = "".join(f"export {word}='{value}'\n" for word, value in variables.items())
+    runner.state(INSTALL).write_text(f"{exports}cd /\n")
+    path = ROOT / name
+    attempt(runner, read(name, path.read_text()), path.parent)
+    return 1 if runner.failed else 0
 
 
 def run(clone, chosen):
@@ -198,16 +231,7 @@ def run(clone, chosen):
     for name, page in found.items():
         if name not in wanted or not page.commands:
             continue
-        lacks = missing(page)
-        if lacks:
-            print(f"skipped {name}: not installed: {', '.join(lacks)}", flush=True)
-            continue
-        try:
-            runner.run(page)
-            print(f"passed {name}: {page.commands} fences", flush=True)
-        except Fault as fault:
-            runner.failed.add(name)
-            print(f"FAILED {name}\n{fault}", flush=True)
+        attempt(runner, page)
     return 1 if runner.failed else 0
 
 
@@ -257,12 +281,14 @@ def selftest():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("task", choices=("list", "run", "selftest"))
-    parser.add_argument("clone", type=Path, nargs="?")
+    parser.add_argument("task", choices=("list", "run", "example", "selftest"))
+    parser.add_argument("clone", type=Path, nargs="?", metavar="folder")
     parser.add_argument("pages", nargs="*")
     options = parser.parse_args()
     if options.task == "run":
         return run(options.clone.resolve(), options.pages)
+    if options.task == "example":
+        return example(options.clone.resolve(), options.pages[0])
     return {"list": listing, "selftest": selftest}[options.task]()
 
 

@@ -82,8 +82,51 @@ def check_version():
 def check_readme_example():
     """README's C function is one of the program that is compiled and run."""
     shown = re.findall(r"```c\n(.*?)```", read("README.md"), re.DOTALL)
-    if not shown or any(text not in read("examples/import.c") for text in shown):
-        yield "README.md: the C function is not in examples/import.c"
+    if not shown or any(text not in read("examples/first_import/import.c") for text in shown):
+        yield "README.md: the C function is not in examples/first_import/import.c"
+
+
+CODE = {".c", ".cc", ".h", ".py", ".rs", ".go"}
+
+
+def code_lines(text):
+    """The lines that are neither blank nor comment."""
+    text = re.sub(
+        r"/\*.*?\*/|^\s*(?://|#(?!\s*(?:include|define|if|endif))).*", "", text, flags=re.S | re.M
+    )
+    return sum(bool(line.strip()) for line in text.splitlines())
+
+
+def check_examples():
+    """An example is short, and its folder has a page that the index lists."""
+    index = read("examples/README.md")
+    names = [name for name in repository_files() if re.match(r"examples/(?!demo/)\w+/", name)]
+    for folder in sorted({name.split("/")[1] for name in names}):
+        files = [name for name in names if name.startswith(f"examples/{folder}/")]
+        lines = sum(code_lines(read(name)) for name in files if pathlib.Path(name).suffix in CODE)
+        if lines > 60:
+            yield f"examples/{folder}: {lines} lines of code, expected at most 60"
+        if f"examples/{folder}/README.md" not in files:
+            yield f"examples/{folder}: there is no README.md"
+        if f"({folder}/README.md)" not in index:
+            yield f"examples/README.md: the table lacks {folder}"
+
+
+def check_guides():
+    """A program of a guide that is named like a file of an example is that file."""
+    shown = 0
+    for path in sorted((ROOT / "docs/guides").glob("*.md")):
+        for name, text in re.findall(
+            r"<!-- file: (\S+) -->\n\n```c\n(.*?)```", path.read_text(), re.S
+        ):
+            example = ROOT / "examples" / path.stem.replace("-", "_") / name
+            if not example.exists():
+                continue
+            shown += 1
+            if example.read_text().partition("\n")[2] != text:
+                yield f"docs/guides/{path.name}: {name} is not that of {example.relative_to(ROOT)}"
+    if not shown:
+        yield "docs/guides: no guide shows an example"
 
 
 def check_readme_length():
@@ -260,6 +303,8 @@ CHECKS = (
     check_since,
     check_version,
     check_readme_example,
+    check_examples,
+    check_guides,
     check_readme_length,
     check_readme_usage,
     check_files,

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OTHERS = ("tests/", "bench/", "examples/")
+OTHERS = ("tests/", "bench/")
 # What tests are looked at for: the analyzer would follow the macros of GoogleTest for minutes, and
 # of the kinds of bugs those are left out that matter in a library.
 TESTS = (

@@ -1,0 +1,3 @@
+module example.org/go_http
+
+go 1.26
