@@ -228,7 +228,7 @@ def consumers(session):
     """Every way to consume the library; installs Debian packages and removes them."""
     build_both_kinds(session)
     stages.build(session, "debian")
-    stages.noxfiles(session, [("tests/consumers", ())])
+    stages.noxfiles(session, [("tests/consumers", ()), ("packaging", ())])
 
 
 def install_prefix(session):
@@ -500,7 +500,7 @@ def tools_can_fail(session):
     variables = install_both_kinds(session)
     stages.build(session, "debian")
     stages.build(session, "asan", targets=("dlbridge",))
-    folders = ("tests/consumers", "bindings/cpp", "bindings/python")
+    folders = ("tests/consumers", "packaging", "bindings/cpp", "bindings/python")
     if shutil.which("cargo"):
         need_two_frameworks(session)
         folders += ("tests/languages", "bindings/rust")
@@ -606,6 +606,14 @@ def documents(session):
 
 
 # ----------------------------------------------------------------------------------------- by hand
+
+
+@stage
+def bundle(session):
+    """One header and one source to copy into a project, in build/bundle; `--prefix PREFIX`."""
+    shutil.rmtree(BUILD / "bundle", ignore_errors=True)
+    write = (sys.executable, "-B", "packaging/bundle/bundle.py", str(BUILD / "bundle"))
+    session.run(*write, *session.posargs, external=True)
 
 
 def build_with_coverage(session):
@@ -814,7 +822,7 @@ def run_bundle(session, script, results):
 
 
 @stage
-def bundle(session):
+def gpu_bundle(session):
     """The bundle for a machine with a GPU, run here without a network and with the fake driver."""
     stages.environment(session, "cuda-venv", "tests/device/requirements.txt")
     binary = stages.build(session, "dev", targets=("fake_cuda",))
@@ -823,9 +831,9 @@ def bundle(session):
     command = ("-B", "tests/gpu/bundle_test.py", library, timings, fake)
     if wheel is None:
         session.warn("CPython 3.12 or its Python.h is missing: the bundle has no package")
-        stages.quietly(session, "bundle", "python3", *command)
+        stages.quietly(session, "gpu-bundle", "python3", *command)
     else:
         # The interpreter that built the wheel.
         python = BUILD / "bindings/python/wheels/cp312-abi3-tools/bin/python"
-        stages.quietly(session, "bundle", python, *command, wheel)
+        stages.quietly(session, "gpu-bundle", python, *command, wheel)
     stages.count(session, passed=1)

@@ -11,14 +11,15 @@ namespace dlbridge {
 namespace {
 
 // From this size in bytes the data is in no cache of the core, and lines are prefetched.
-constexpr int64_t kFar = 4 << 20;
+// Unused without the vector kernels, like kFarBytes.
+[[maybe_unused]] constexpr int64_t kFar = 4 << 20;
 
 // The side of a block: the lines that a block touches stay in the first-level cache.
 constexpr int64_t kBlockSide = 32;
 constexpr int64_t kBlock = kBlockSide * kBlockSide;
 // The side in bytes of a block of data that is in no cache: several adjacent lines of a page are
 // used soon after each other, and the pages of a block stay in the second-level TLB.
-constexpr int64_t kFarBytes = 1024;
+[[maybe_unused]] constexpr int64_t kFarBytes = 1024;
 
 int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 

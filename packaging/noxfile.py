@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bundle and the recipes of package managers, as their users use them, below build/packaging.
+
+    nox -f packaging/noxfile.py [-s 'bundle(clang)']
+
+A session tagged "selftest" shows that checks of the others can fail; a plain run leaves these out.
+"""
+
+import os
+import pathlib
+import shutil
+import sys
+
+import nox
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/consumers"), str(HERE / "bundle")]
+import bundle as generator  # noqa: E402 needs the path above
+import stages  # noqa: E402 needs the path above
+
+import support  # noqa: E402 needs the path above
+from support import VERSION, demand, dynamic, empty_folder, equal, output, same_names, shell  # noqa: E402
+
+support.SCRATCH = ROOT / "build/packaging"
+os.chdir(ROOT)  # also the folder that a relative --report counts from
+nox.options.default_venv_backend = "none"
+selftest = nox.session(tags=["selftest"], default=False)
+
+EXAMPLE = ROOT / "examples/vendored"
+WARNINGS = "-Wall -Wextra -Wpedantic -Werror"
+LEAN = "-fno-exceptions -fno-rtti"
+PRINTED = f"dlbridge {VERSION}: a frame of 480 x 640 bytes\n"
+# C and C++ compilers. zig has a cache of its own.
+COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++"), "zig": ("zig cc", "zig c++")}
+
+
+def compilers(session, name):
+    """The commands of a compiler; skips the session if it is missing."""
+    if name == "zig":
+        python = stages.environment(session, "zig-venv", "packaging/requirements.txt")
+        zig = next(python.parents[1].glob("lib/python3*/site-packages/ziglang/zig"))
+        return f"'{zig}' cc", f"'{zig}' c++"
+    stages.need(session, *COMPILERS[name])
+    cached = "ccache " if shutil.which("ccache") else ""
+    return tuple(cached + program for program in COMPILERS[name])
+
+
+def run(script, folder, **variables):
+    cache = ROOT / "build/zig-cache"
+    zig = {"ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
+    return output(script, folder, EXAMPLE=EXAMPLE, **zig, **variables)
+
+
+def new_bundle(name, prefix=""):
+    folder = empty_folder(name)
+    generator.write(folder / "bundle", prefix)
+    return folder
+
+
+# ------------------------------------------------------------------------------------------ bundle
+
+
+@nox.session
+@nox.parametrize("compiler", list(COMPILERS), ids=list(COMPILERS))
+def bundle(session, compiler):
+    """Two copies with different prefixes in one program that needs no C++ runtime."""
+    c, cxx = compilers(session, compiler)
+    folder = new_bundle(f"bundle-{compiler}")
+    copies = (("camera", f"-std=c++17 -O2 {LEAN}"), ("viewer", f"-std=c++20 -O1 {LEAN}"))
+    for name, flags in copies:
+        common = f"-DDLBRIDGE_PREFIX={name}_ {WARNINGS} -Ibundle -c"
+        run(f"{cxx} {flags} {common} bundle/dlbridge/dlbridge.cc -o {name}_dlbridge.o", folder)
+        run(f'{c} -std=c99 {common} "$EXAMPLE/{name}.c" -o {name}.o', folder)
+    run(f"{c} *.o -ldl -lpthread -o vendored", folder)
+    equal(run("./vendored", folder), PRINTED, "output of the example")
+
+
+@nox.session
+def bundle_example(session):
+    """The example by CMake, with the compiler's default flags, where exceptions are enabled."""
+    folder = new_bundle("bundle-example")
+    build = f"""
+        cmake -S "$EXAMPLE" -B build -DBUNDLE="$PWD/bundle" -DCMAKE_BUILD_TYPE=Debug \\
+          -DCMAKE_C_FLAGS='{WARNINGS}' -DCMAKE_CXX_FLAGS='{WARNINGS}'
+        cmake --build build
+    """
+    run(build, folder)
+    equal(run("build/vendored", folder), PRINTED, "output of the example")
+
+
+def symbols_of(folder, cxx, flags):
+    """What a shared library with the bundle inside exports."""
+    source = "bundle/dlbridge/dlbridge.cc"
+    run(f"{cxx} -std=c++17 {LEAN} -fPIC {flags} -c {source} -o one.o", folder)
+    run("gcc -shared -Wl,-z,defs one.o -ldl -lpthread -o libone.so", folder)
+    printed = run("nm --dynamic --defined-only libone.so", folder)
+    return {line.split()[2] for line in printed.splitlines()}
+
+
+@nox.session
+def bundle_symbols(session):
+    """Hidden symbols, or all of the prefix; the C library is all that is needed."""
+    _, cxx = compilers(session, "gcc")
+    folder = new_bundle("bundle-symbols")
+    same_names(symbols_of(folder, cxx, "-O2"), set())
+    needs = set(dynamic(folder / "libone.so", "NEEDED"))
+    demand(needs <= {"libc.so.6", "libdl.so.2", "libpthread.so.0"}, f"it needs {needs}")
+    visible = "-O2 -DDLBRIDGE_PREFIX=my_ '-DDLBRIDGE_API=__attribute__((visibility(\"default\")))'"
+    same_names(symbols_of(folder, cxx, visible), {f"my_{name}" for name in generator.symbols()})
+
+
+@nox.session
+def bundle_files(session):
+    """A second bundle has the same bytes, which SHA256SUMS states."""
+    folders = [new_bundle(f"bundle-files-{number}", "own_") for number in (1, 2)]
+    for folder in folders:
+        run("cd bundle && sha256sum --check --strict SHA256SUMS", folder)
+        equal(run("find bundle -type f | wc -l", folder).strip(), "4", "files of the bundle")
+    sums = {run("cd bundle && sha256sum $(find . -type f | sort)", folder) for folder in folders}
+    equal(len(sums), 1, "different bundles")
+    rejected = shell(f"{sys.executable} -B packaging/bundle/bundle.py build/none --prefix 1st")
+    demand("expected the beginning of a C name" in rejected.stdout, rejected.stdout)
+
+
+@nox.session
+def bundle_corpus(session):
+    """The conformance cases give the answers of the library, with the prefix in the files."""
+    _, cxx = compilers(session, "gcc")
+    folder = new_bundle("bundle-corpus", "corpus_")
+    cases = f"-DDLBRIDGE_CASES='\"{ROOT}/tests/conformance/cases.json\"'"
+    tests = f'-O0 -Ibundle -I"$ROOT/tests" -I"$ROOT/src" {cases}'
+    run(f"{cxx} -std=c++17 -O2 {LEAN} -c bundle/dlbridge/dlbridge.cc -o one.o", folder)
+    run(f'{cxx} -std=c++17 {tests} -c "$ROOT/tests/conformance/runner_test.cc" -o run.o', folder)
+    run("g++ one.o run.o -lgtest_main -lgtest -ldl -lpthread -o runner", folder)
+    demand("corpus_dlbridge_import" in run("nm runner", folder), "the files have no prefix")
+    session.log(run("./runner --gtest_brief=1", folder).strip().splitlines()[-1])
+
+
+@selftest
+def bundle_faults(session):
+    """The checks of the bundle report faults that are put into a copy."""
+    _, cxx = compilers(session, "gcc")
+    folder = new_bundle("bundle-faults")
+    source = folder / "bundle/dlbridge/dlbridge.cc"
+    good = source.read_text()
+    build = f"{cxx} -std=c++17 {WARNINGS} -Ibundle -fsyntax-only {source}"
+
+    def expect(message, script):
+        done = shell(script, folder)
+        demand(done.returncode != 0 and message in done.stdout, f"{script}: {done.stdout[-800:]}")
+
+    # Two sources with one name.
+    source.write_text(good.replace("Start_native_without_devices", "Start_native_cpu"))
+    expect("redefinition of", build)
+    # A symbol that another shared library would see.
+    source.write_text(good.replace("namespace dlbridge DLBRIDGE_HIDDEN {", "namespace dlbridge {"))
+    found = [name for name in symbols_of(folder, cxx, "-O2") if "dlbridge" in name]
+    demand(found, "visible symbols were not found")
+    source.write_text(good + "\n")
+    expect("dlbridge.cc: FAILED", "cd bundle && sha256sum --check SHA256SUMS")
+    # Two copies without a prefix.
+    source.write_text(good)
+    objects = f"{cxx} -std=c++17 -c {source} -o"
+    expect("multiple definition of `dlbridge_import'",
+           f"{objects} a.o; {objects} b.o; g++ -shared a.o b.o -o none")  # fmt: skip
