@@ -227,7 +227,6 @@ def build_both_kinds(session):
 def consumers(session):
     """Every way to consume the library; installs Debian packages and removes them."""
     build_both_kinds(session)
-    stages.build(session, "debian")
     stages.noxfiles(session, [("tests/consumers", ()), ("packaging", ())])
 
 
@@ -498,7 +497,6 @@ def tools_can_fail(session):
     stages.checks(session, sys.executable, "-B", "bench/budget.py", "selftest")
     need_go(session)
     variables = install_both_kinds(session)
-    stages.build(session, "debian")
     stages.build(session, "asan", targets=("dlbridge",))
     folders = ("tests/consumers", "packaging", "bindings/cpp", "bindings/python")
     if shutil.which("cargo"):
@@ -549,6 +547,7 @@ def repository(session):
     """The texts of the repository agree with each other."""
     python = need_libclang(session)
     session.run(str(python), "-B", "tests/lint/check_repo.py", external=True)
+    stages.quietly(session, "versions_test", sys.executable, "-B", "tests/lint/versions_test.py")
 
 
 def run_tidy(session, mode):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cpack` makes one archive with the components runtime and development. With the prefix /usr, which
-# gives Debian's folders, it makes the packages libdlbridge<abi> and libdlbridge-dev instead.
+# `cpack` makes one archive with the components runtime, development and documentation. Debian's packages
+# come from debian/.
 
 string(TOLOWER ${CMAKE_SYSTEM_NAME} system)
 set(CPACK_PACKAGE_NAME dlbridge)
@@ -14,12 +14,6 @@ set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_COMPONENTS_ALL runtime development documentation)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
-
-# The dependencies of Debian packages cannot be found when cross-compiling.
-if(CMAKE_INSTALL_PREFIX STREQUAL "/usr" AND NOT DLBRIDGE_STATIC AND NOT CMAKE_CROSSCOMPILING)
-  include(cmake/debian.cmake)
-else()
-  set(CPACK_GENERATOR TGZ)
-endif()
+set(CPACK_GENERATOR TGZ)
 
 include(CPack)

@@ -104,7 +104,14 @@ def vet(session):
 MODULE = "dlbridge/bindings/go"
 # A path of which `go get` can find the module once it is hosted: its first part has a dot.
 HOSTED = f"example.org/{MODULE}"
-VERSION = "v0.4.0"
+VERSION = (
+    "v"
+    + re.search(
+        r'^#define DLBRIDGE_VERSION_STRING "(.*)"$',
+        (ROOT / "include/dlbridge/dlbridge.h").read_text(),
+        re.MULTILINE,
+    )[1]
+)
 
 
 def proxied(folder):

@@ -3,7 +3,7 @@
 
     nox -f tests/consumers/noxfile.py [-s 'find_package(shared)']
 
-The presets release, release-static and debian must have been built. A session tagged "selftest"
+The presets release and release-static must have been built. A session tagged "selftest"
 shows that checks of the others can fail; a plain run leaves these out.
 """
 
@@ -19,6 +19,7 @@ import nox
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from support import (  # noqa: E402 needs the path above
     ABI,
+    KIT_FILES,
     ROOT,
     SONAME,
     VERSION,
@@ -66,8 +67,7 @@ cd "$ROOT"
 cpack --config build/release/CPackConfig.cmake -B "$PACKAGES"
 """
 DEBIAN = """
-cd "$ROOT"
-cpack --config build/debian/CPackConfig.cmake -B "$PACKAGES"
+python3 -B "$ROOT/packaging/debian.py" "$SOURCE" "$PACKAGES"
 """
 
 
@@ -255,17 +255,7 @@ def conformance(session, linkage):
     place.run(CONFORMANCE, BUILD=build, PREFIX=kit)
     place.run(f"cp {ROOT}/conformance/c/examples/*.[ch] .")
     read_conformance_example(place)
-    same_names(
-        files_below(kit) - files_below(prefix(linkage)),
-        {
-            "include/dlbridge/conformance.h",
-            "include/dlbridge/conformance.hpp",
-            "lib/cmake/dlbridge/dlbridgeConformanceTargets-release.cmake",
-            "lib/cmake/dlbridge/dlbridgeConformanceTargets.cmake",
-            "lib/libdlbridge_conformance.a",
-            "lib/pkgconfig/dlbridge-conformance.pc",
-        },
-    )
+    same_names(files_below(kit) - files_below(prefix(linkage)), set(KIT_FILES))
     place.write("cmake/CMakeLists.txt", *CONFORMANCE_PROJECT)
     place.cmake("build", f'-DCMAKE_PREFIX_PATH="{kit}"', where="cmake")
     static = " --static" if linkage == "static" else ""
@@ -560,6 +550,9 @@ def hardening(session):
 
 
 RUNTIME, DEVELOPMENT = f"libdlbridge{ABI}", "libdlbridge-dev"
+KIT = "libdlbridge-conformance-dev"
+PACKAGES = (RUNTIME, DEVELOPMENT, KIT)
+REVISION = f"{VERSION}-1"
 # An option may be newer than the function that takes it, so a program needs the minor version that
 # it was built with.
 LEAST = VERSION.rpartition(".")[0] + ".0"
@@ -568,17 +561,18 @@ APT = (
     f"{AS_ROOT}env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes "
     "-o DPkg::Lock::Timeout=300 -o APT::Sandbox::User=root"
 )
-FIELDS = ("Version", "Architecture", "Conflicts", "Replaces", "Section", "Depends")
+FIELDS = ("Version", "Architecture", "Multi-Arch", "Conflicts", "Section", "Depends")
 
 
 def check_fields(place, packages, architecture):
     """The packages' descriptions."""
     expected = {
         RUNTIME: ("libs", r"libc6 \(>= 2\..*\)"),
-        DEVELOPMENT: ("libdevel", re.escape(f"{RUNTIME} (= {VERSION})")),
+        DEVELOPMENT: ("libdevel", re.escape(f"{RUNTIME} (= {REVISION})")),
+        KIT: ("libdevel", re.escape(f"{DEVELOPMENT} (= {REVISION})")),
     }
     for name, own in expected.items():
-        for field, pattern in zip(FIELDS, (VERSION, architecture, "", "", *own)):
+        for field, pattern in zip(FIELDS, (REVISION, architecture, "same", "", *own)):
             found = place.run(f"dpkg-deb --field {packages[name]} {field}").strip()
             demand(re.fullmatch(pattern, found), f"{name}: {field} is '{found}'")
 
@@ -586,12 +580,9 @@ def check_fields(place, packages, architecture):
 def check_control(place, packages, unpacked):
     """What the package of the library states for the packages of programs."""
     place.run(f"dpkg-deb --control {packages[RUNTIME]} control")
-    triggers, shlibs, rows = (
-        (place / "control" / name).read_text() for name in ("triggers", "shlibs", "symbols")
-    )
+    triggers, rows = ((place / "control" / name).read_text() for name in ("triggers", "symbols"))
     demand("activate-noawait ldconfig\n" in triggers, f"triggers: {triggers}")
     demand(not (place / "control/postinst").exists(), "a script repeats the work of the trigger")
-    equal(shlibs, f"libdlbridge {ABI} {RUNTIME} (>= {LEAST})\n", "shlibs")
     symbols = dict(row.split() for row in rows.splitlines() if row.startswith(" "))
     equal(set(symbols.values()), {LEAST}, "versions in the symbols file")
     listed = output(f"nm --dynamic --defined-only --with-symbol-versions {unpacked}")
@@ -599,16 +590,30 @@ def check_control(place, packages, unpacked):
     same_names({name.partition("@")[0] for name in symbols}, exported)
 
 
+def packaged_files():
+    """The files of each package, without documents: those of the components of both kinds."""
+    shared, static = installed_files("shared"), installed_files("static")
+    development = shared["development"] | static["development"]
+    files = {RUNTIME: shared["runtime"], DEVELOPMENT: development, KIT: set(KIT_FILES)}
+    return {
+        name: {file.replace("-release.cmake", "-none.cmake") for file in component}
+        for name, component in files.items()
+    }
+
+
 def check_contents(place, packages, multiarch):
-    """The files of both packages are those of the components, in Debian's folders."""
-    components = installed_files("shared")
-    for name, component in ((RUNTIME, "runtime"), (DEVELOPMENT, "development")):
+    """The packages have the files of the components, in Debian's folders, and the documents."""
+    for name, files in packaged_files().items():
         text = place.run(f"dpkg-deb --fsys-tarfile {packages[name]} | tar --list")
         found = {line.lstrip(".") for line in text.splitlines() if not line.endswith("/")}
-        paths = {f"/usr/{file}" for file in components[component]}
+        paths = {f"/usr/{file}" for file in files}
         paths = {path.replace("/usr/lib/", f"/usr/lib/{multiarch}/") for path in paths}
-        documents = {f"/usr/share/doc/{name}/{file}" for file in ("changelog.gz", "copyright")}
-        same_names(found, paths | documents)
+        documents = {path for path in found if path.startswith(f"/usr/share/doc/{name}/")}
+        same_names(found - documents, paths)
+        needed = ["changelog.Debian.gz", "changelog.gz", "copyright"]
+        needed += ["README.md", "docs/functions.md"] if name == DEVELOPMENT else []
+        for document in needed:
+            demand(f"/usr/share/doc/{name}/{document}" in documents, f"{name} lacks {document}")
 
 
 def check_debug_information(place, debug_package, unpacked):
@@ -617,19 +622,23 @@ def check_debug_information(place, debug_package, unpacked):
     build_id = re.search(r"Build ID: (\w+)", output(f"readelf --notes {unpacked}"))[1]
     debug = place / f"unpacked-debug/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
     sections = output(f"readelf --wide --sections {debug}")
-    demand(" .debug_info " in sections, f"{debug} has no debug information")
-    demand(os.fsencode(ROOT) not in debug.read_bytes(), "it contains the folder of the sources")
+    demand(re.search(r" \.z?debug_info ", sections), f"{debug} has no debug information")
+    demand(os.fsencode(place.path) not in debug.read_bytes(), "it names the folder of the build")
     sections = output(f"readelf --wide --sections {unpacked}")
     demand(not re.search(r" \.(debug|symtab)", sections), "the library is not stripped")
 
 
 def use_packages(place, installed):
     """Programs against the system's folders; a package of one depends on the library's package."""
-    place.run(f"dpkg --verify {RUNTIME} {DEVELOPMENT}")
+    place.run(f"dpkg --verify {' '.join(PACKAGES)}")
     equal(output("/sbin/ldconfig -p").count(f"{SONAME} "), 1, f"{SONAME} in the loader's cache")
+    # What autopkgtest runs.
+    for test in re.findall(r"^Tests: (.*)$", (ROOT / "debian/tests/control").read_text(), re.M):
+        scratch = place / f"autopkgtest-{test}"
+        scratch.mkdir()
+        output(f"debian/tests/{test}", ROOT, AUTOPKGTEST_TMP=scratch)
     place.run("cc program.c -ldlbridge -o program")
-    place.run("c++ program.cc $(pkg-config --cflags --libs dlbridge) -o program_cxx")
-    place.expect_programs(".", installed)
+    place.expect_run("program", installed)
     place.cmake("build")
     place.expect_programs("build", installed)
     place.write("debian/control", "Source: program", "", "Package: program", "Architecture: any")
@@ -639,21 +648,20 @@ def use_packages(place, installed):
 
 @nox.session
 def debian(session):
-    """The Debian packages: their contents, installed, used from the system's folders, removed."""
+    """The Debian packages: built, checked, installed, used from the system's folders, removed."""
     if not shutil.which("apt-get"):
         session.skip("not a Debian system")
     if shell(f"{AS_ROOT}true").returncode:
         session.skip("neither root nor sudo")
-    for name in (RUNTIME, DEVELOPMENT):
+    for name in PACKAGES:
         if shell(f"dpkg-query --show {name}").returncode == 0:
             session.skip(f"{name} is installed already")
     place = Scenario(session)
-    place.run(DEBIAN, PACKAGES=place / "made")
+    place.run(DEBIAN, SOURCE=source(), PACKAGES=place / "made")
     architecture = output("dpkg --print-architecture").strip()
     multiarch = output("dpkg-architecture --query DEB_HOST_MULTIARCH").strip()
-    suffix = f"_{VERSION}_{architecture}"
-    packages = {name: place / f"made/{name}{suffix}.deb" for name in (RUNTIME, DEVELOPMENT)}
-    debug_package = place / f"made/{RUNTIME}-dbgsym{suffix}.ddeb"
+    suffix = f"_{REVISION}_{architecture}.deb"
+    packages = {name: place / f"made/{name}{suffix}" for name in PACKAGES}
     files = " ".join(map(str, packages.values()))
     installed = pathlib.Path(f"/usr/lib/{multiarch}/{SONAME}")
     unpacked = place / f"unpacked{installed}"
@@ -661,14 +669,13 @@ def debian(session):
     check_fields(place, packages, architecture)
     check_control(place, packages, unpacked)
     check_contents(place, packages, multiarch)
-    check_debug_information(place, debug_package, unpacked)
-    place.run(f"lintian --fail-on error,warning {files} {debug_package}")
+    check_debug_information(place, place / f"made/{RUNTIME}-dbgsym{suffix}", unpacked)
 
     build, no_header = "cc program.c -ldlbridge -o again", "dlbridge/dlbridge.h: No such file"
     place.rejected(no_header, build)
     try:
         place.run(f"{APT} install {files}")
-        listed = place.run(f"dpkg --listfiles {RUNTIME} {DEVELOPMENT}").splitlines()
+        listed = place.run(f"dpkg --listfiles {' '.join(PACKAGES)}").splitlines()
         use_packages(place, installed)
         # Without the development package programs run, and cannot be built.
         place.run(f"{APT} purge {DEVELOPMENT}")
@@ -677,7 +684,7 @@ def debian(session):
         place.rejected("Package 'dlbridge'", "pkg-config --print-errors dlbridge")
     finally:
         # apt-get knows no package that came from a file and was removed; dpkg passes it over.
-        place.run(f"{AS_ROOT}dpkg --purge {DEVELOPMENT} {RUNTIME}")
+        place.run(f"{AS_ROOT}dpkg --purge {KIT} {DEVELOPMENT} {RUNTIME}")
     left = [name for name in listed if "dlbridge" in name and os.path.lexists(name)]
     equal(left, [], "files that were not removed")
     demand("dlbridge" not in output("/sbin/ldconfig -p"), "the loader's cache has the library")

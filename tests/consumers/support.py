@@ -14,8 +14,9 @@ ROOT = HERE.parents[1]
 SCRATCH = ROOT / "build/consumers"
 
 sys.path[:0] = [str(ROOT / "tests/abi"), str(ROOT / "packaging")]
-import contents  # noqa: E402 needs the path above
-import library_checks  # noqa: E402 needs the path above
+import archive_checks  # noqa: E402 needs the path above
+import contents  # noqa: E402
+import library_checks  # noqa: E402
 
 
 class Failed(Exception):
@@ -44,6 +45,7 @@ def header_define(name):
 VERSION = header_define("DLBRIDGE_VERSION_STRING")
 ABI = header_define("DLBRIDGE_ABI")
 SONAME = f"libdlbridge.so.{ABI}"
+KIT_FILES = archive_checks.KIT.split()
 # Variables through which the caller's environment could lead a compiler to another library.
 LEADING = re.compile(r"CMAKE_(PREFIX|INSTALL_PREFIX).*|PKG_CONFIG_.*|LD_.*|.*PATH|CC|CXX|\w+FLAGS")
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k == "PATH" or not LEADING.fullmatch(k)}

@@ -12,12 +12,14 @@ import tomllib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "abi"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs/site"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
 import api
 import facts_pages
 import links
 import python_pages
 import stage
+import versions
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PUBLIC = ROOT / "include/dlbridge"
@@ -68,15 +70,8 @@ def check_since():
 
 
 def check_version():
-    """The changelog and the Rust crates have the version that the header states."""
-    version = core()["macros"]["DLBRIDGE_VERSION_STRING"]["text"][0].strip().strip('"')
-    if not re.search(rf"^## {re.escape(version)}\b", read("CHANGELOG.md"), re.MULTILINE):
-        yield f"CHANGELOG.md has no section on {version}"
-    for path in ("bindings/rust/Cargo.toml", "bindings/rust/dlbridge/Cargo.toml"):
-        stated = r'^(?:version|dlbridge-sys = \{ version) = "(.*?)"'
-        found = re.findall(stated, read(path), re.MULTILINE)
-        if found != [version]:
-            yield f"{path}: expected version {version}, found {', '.join(found) or 'none'}"
+    """All files that repeat the version of the header have it."""
+    yield from versions.disagreements(ROOT)
 
 
 def check_readme_example():

@@ -37,9 +37,7 @@ FAULTS = (
     (HEADER, "/** A consumer's requirements.", "/* ", "DLBridgePolicy has no comment"),
     (HEADER, "/** Calls the deleter of", "/* ", "dlbridge_release has no comment"),
     (HEADER, "#define DLBRIDGE_ABI 1", f"#define DLBRIDGE_ABI 1{' ' * 90}/* */", "columns"),
-    ("CHANGELOG.md", "## 0.4.0", "## 0.4.1", "has no section on"),
-    ("bindings/rust/Cargo.toml", '"0.4.0"', '"0.4.1"', "expected version 0.4.0, found 0.4.1"),
-    ("bindings/rust/dlbridge/Cargo.toml", '"0.4.0"', '"0.4.1"', "expected version 0.4.0"),
+    ("bindings/rust/Cargo.toml", 'version = "', 'version = "9', "Cargo.toml: expected"),
     ("README.md", "return tensor;", "return 0;", "is not in examples/first_import/import.c"),
     (
         "examples/first_import/import.c",

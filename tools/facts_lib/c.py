@@ -153,6 +153,24 @@ def symbols(facts):
     return "".join(sorted(f"dlbridge_{one.name}@@{_node(one)}\n" for one in facts.functions))
 
 
+def debian_symbols(facts, header):
+    """What a program's package depends on, for dpkg-shlibdeps. An option, a level or a member of a
+    struct may be newer than the function that takes it, and only minor versions add them. So a
+    program needs the minor version that it was built with, whichever functions it calls."""
+    major, minor, abi = (
+        re.search(rf"^#define DLBRIDGE_{name} (\d+)$", header, re.MULTILINE)[1]
+        for name in ("VERSION_MAJOR", "VERSION_MINOR", "ABI")
+    )
+    lines = {f" {_node(one)}@{_node(one)}" for one in facts.functions}
+    lines |= {f" dlbridge_{one.name}@{_node(one)}" for one in facts.functions}
+    return (
+        "# Generated from facts/functions.toml by tools/facts.py; do not edit.\n"
+        f"libdlbridge.so.{abi} libdlbridge{abi} #MINVER#\n"
+        "* Build-Depends-Package: libdlbridge-dev\n"
+        + "".join(f"{line} {major}.{minor}.0\n" for line in sorted(lines))
+    )
+
+
 # ---- dlpack.h -----------------------------------------------------------------------------------
 
 

@@ -23,7 +23,7 @@ def _find(root, folder, name):
 def all_of(root, facts):
     """Pairs of a path and the complete text that the facts give for it."""
     source = {name: _find(root, "src", name) for name in SOURCES}
-    yield from _whole(facts, source)
+    yield from _whole(root, facts, source)
     found = {}
     for path, mark, body in _regions(facts, source):
         text = found.get(path) or (root / path).read_text()
@@ -39,10 +39,14 @@ def all_of(root, facts):
     yield from rust.crate(root)
 
 
-def _whole(facts, source):
+def _whole(root, facts, source):
     yield source["status_table.h"], c.status_table(facts, source["status_table.h"])
     yield source["dlbridge.map"], c.version_script(facts)
     yield "abi/symbols.txt", c.symbols(facts)
+    # The source archive of a release has no debian/.
+    for path in (root / "debian").glob("libdlbridge*.symbols"):
+        text = c.debian_symbols(facts, (root / HEADER).read_text())
+        yield str(path.relative_to(root)), text
     yield "bindings/python/dlbridge/_constants.py", python.constants(facts)
     yield "bindings/go/constants.go", go.constants(facts)
 

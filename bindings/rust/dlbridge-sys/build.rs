@@ -4,8 +4,13 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The oldest library that has all functions that the crate declares.
-const OLDEST: &str = "0.4.0";
+/// The oldest library that has all functions that the crate declares: only minor versions add some.
+const OLDEST: &str = concat!(
+    env!("CARGO_PKG_VERSION_MAJOR"),
+    ".",
+    env!("CARGO_PKG_VERSION_MINOR"),
+    ".0"
+);
 
 /// Its name in pkg-config.
 const NAME: &str = "dlbridge";
