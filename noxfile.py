@@ -193,6 +193,7 @@ def interop(session):
     need_device_headers(session)
     stages.environment(session, "venv", "tests/interop/requirements.txt")
     need_crate(session)
+    need_onnxruntime(session)
     binary = stages.configure(session, "dev")
     stages.programs(session, binary, "-L", "interop")
     stages.ctest(session, binary, "-L", "interop")
@@ -212,6 +213,27 @@ def need_crate(session):
     manifest = folder / "Cargo.toml"
     vendor = ("cargo", "vendor", "--quiet", "--manifest-path", manifest, BUILD / "crates")
     stages.quietly(session, "cargo", *vendor)
+
+
+# ONNX Runtime's C headers; no package of Debian 12 or PyPI has them.
+ONNXRUNTIME_HEADERS = "github.com/yalue/onnxruntime_go@v1.27.0"
+
+
+def need_onnxruntime(session):
+    """The headers of ONNX Runtime and the library of its Python package, in build/onnxruntime."""
+    folder = BUILD / "onnxruntime"
+    if (folder / "onnxruntime_c_api.h").exists():
+        return
+    need_go(session)
+    ask = ("go", "mod", "download", "-json", ONNXRUNTIME_HEADERS)
+    shown = subprocess.run(ask, check=True, capture_output=True, text=True).stdout
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (library,) = BUILD.glob("venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*")
+    for name in ("libonnxruntime.so", "libonnxruntime.so.1"):
+        (folder / name).symlink_to(library)
+    for header in pathlib.Path(json.loads(shown)["Dir"]).glob("onnxruntime_*c_api.h"):
+        (folder / header.name).write_bytes(header.read_bytes())
 
 
 # --------------------------------------------------------------------------- consumers and bindings

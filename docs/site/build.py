@@ -26,7 +26,15 @@ HTML = BUILD / "html"
 GOMARKDOC = "github.com/princjef/gomarkdoc"
 GOMARKDOC_VERSION = "v1.1.0"
 
-C_HEADERS = ("dlbridge", "dlpack", "cuda_api", "hip_api", "level_zero_api", "opencl_api")
+C_HEADERS = (
+    "dlbridge",
+    "dlpack",
+    "cuda_api",
+    "hip_api",
+    "level_zero_api",
+    "opencl_api",
+    "onnxruntime_api",
+)
 DOXYGEN = {
     "c": {
         "INPUT": " ".join(f"include/dlbridge/{name}.h" for name in C_HEADERS),

@@ -35,7 +35,7 @@ SECTIONS = (
 UNLISTED = re.compile(r"(files|folders|rules|statuses|api/c|api/cpp)/|readme$|index$")
 
 
-HEADERS = ("dlpack", "cuda_api", "hip_api", "level_zero_api", "opencl_api")
+HEADERS = ("dlpack", "cuda_api", "hip_api", "level_zero_api", "opencl_api", "onnxruntime_api")
 # What Breathe shows of a header: not its includes, nor the code of initialisers.
 SHOWN = (
     "briefdescription detaileddescription innerclass public-type public-func public-static-func "
