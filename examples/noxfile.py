@@ -21,8 +21,9 @@ import stages  # noqa: E402 needs the path above
 os.chdir(stages.ROOT)
 nox.options.default_venv_backend = "none"
 
-# These install large packages: `./run test examples_nightly`.
-LARGE = {"libtorch", "mpi_ranks", "onnxruntime", "ray_actors"}
+# `./run test examples_nightly`: these install large packages, or compile the library, which
+# packaging/noxfile.py does for each commit.
+LARGE = {"libtorch", "mpi_ranks", "onnxruntime", "ray_actors", "vendored"}
 
 
 def run(session):

@@ -13,6 +13,7 @@ OUTSIDE = {
     "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
     "abi/README.md": "abi.md",
+    "examples/README.md": "examples.md",
     "bindings/cpp/README.md": "bindings/cpp.md",
     "bindings/go/README.md": "bindings/go.md",
     "bindings/python/README.md": "bindings/python.md",
@@ -33,6 +34,8 @@ def place(path):
     """The page of a Markdown file of the repository, or None if the site does not have it."""
     if path in OUTSIDE:
         return OUTSIDE[path]
+    if path.endswith("/README.md") and path.startswith("examples/"):
+        return f"{path.removesuffix('/README.md')}.md"
     if path.endswith("/README.md") and not path.startswith("docs/"):
         return f"folders/{path.removesuffix('/README.md')}.md"
     inside = path.startswith("docs/") and not path.startswith("docs/site/")

@@ -22,6 +22,7 @@ SECTIONS = (
     ("Guides", ("guides/legacy-producer", "guides/kernel-library", "guides/plugin-host",
                 "guides/two-processes", "guides/jax-to-pytorch", "guides/device-allocator",
                 "guides/ship"), "guides/"),
+    ("Examples", ("examples",), "examples/"),
     ("Bindings", ("bindings/cpp", "bindings/rust-dlbridge", "bindings/rust-sys", "bindings/go",
                   "bindings/python", "python_extensions"), "bindings/"),
     ("Reference", ("functions", "rules", "dtypes-and-devices", "api/c", "api/cpp", "api/rust",
