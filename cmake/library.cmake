@@ -18,8 +18,12 @@ function(dlbridge_library)
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_compile_definitions(dlbridge_objects PRIVATE DLBRIDGE_BUILDING)
+  set(pic ON)
+  if(DLBRIDGE_STATIC)
+    set(pic ${DLBRIDGE_PIC})
+  endif()
   set_target_properties(dlbridge_objects PROPERTIES
-    POSITION_INDEPENDENT_CODE ON
+    POSITION_INDEPENDENT_CODE ${pic}
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
     UNITY_BUILD OFF)

@@ -3,7 +3,8 @@
 
     nox -f packaging/noxfile.py [-s 'bundle(clang)']
 
-A session tagged "selftest" shows that checks of the others can fail; a plain run leaves these out.
+A plain run checks the bundle. Sessions tagged "recipes" build the recipes of package managers, and
+those tagged "selftest" show that checks of the others can fail.
 """
 
 import os
@@ -15,9 +16,15 @@ import nox
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/consumers"), str(HERE / "bundle")]
+sys.path[:0] = [
+    str(ROOT / "tests"),
+    str(ROOT / "tests/consumers"),
+    str(HERE / "bundle"),
+    str(HERE / "recipes"),
+]
 import bundle as generator  # noqa: E402 needs the path above
 import stages  # noqa: E402 needs the path above
+import write  # noqa: E402 needs the path above
 
 import support  # noqa: E402 needs the path above
 from support import VERSION, demand, dynamic, empty_folder, equal, output, same_names, shell  # noqa: E402
@@ -25,7 +32,10 @@ from support import VERSION, demand, dynamic, empty_folder, equal, output, same_
 support.SCRATCH = ROOT / "build/packaging"
 os.chdir(ROOT)  # also the folder that a relative --report counts from
 nox.options.default_venv_backend = "none"
+recipes = nox.session(tags=["recipes"], default=False)
 selftest = nox.session(tags=["selftest"], default=False)
+KINDS = ["shared", "static"]
+both_kinds = nox.parametrize("linkage", KINDS, ids=KINDS)
 
 EXAMPLE = ROOT / "examples/vendored"
 WARNINGS = "-Wall -Wextra -Wpedantic -Werror"
@@ -135,6 +145,154 @@ def bundle_corpus(session):
     run("g++ one.o run.o -lgtest_main -lgtest -ldl -lpthread -o runner", folder)
     demand("corpus_dlbridge_import" in run("nm runner", folder), "the files have no prefix")
     session.log(run("./runner --gtest_brief=1", folder).strip().splitlines()[-1])
+
+
+# ------------------------------------------------------------------------------------------ recipes
+
+HOMEPAGE = "https://example.org/dlbridge"  # stands for the project's, which is not published
+MESON_PROJECT = """
+project('user', 'c', 'cpp', default_options: ['cpp_std=c++17'])
+dlbridge = dependency('dlbridge', version: '>=0.3', fallback: 'dlbridge')
+executable('program', 'program.c', dependencies: dlbridge, install: true)
+executable('program_cxx', 'program.cc', dependencies: dlbridge)
+"""
+
+
+def tools(session):
+    """The folder of the programs of requirements.txt."""
+    requirements = "packaging/recipes/requirements.txt"
+    return stages.environment(session, "recipes-venv", requirements).parent
+
+
+def new_project(name):
+    """A folder with the recipes for an archive of the source, the archive, and two programs."""
+    folder = empty_folder(name)
+    archive = folder / f"dlbridge-{VERSION}.tar.gz"
+    where = f'--prefix="dlbridge-{VERSION}/" --output="{archive}"'
+    output(f"git -C {support.source()} archive {where} HEAD")
+    write.write(HOMEPAGE, archive.as_uri(), archive, folder / "recipes")
+    for program in ("program.c", "program.cc"):
+        shutil.copy(ROOT / "tests/consumers" / program, folder)
+    return folder
+
+
+def expect_library(file):
+    """Like the library of CMake: what it needs, exports, and how it is hardened."""
+    support.expect_own_needs(file)
+    if file.suffix != ".a":
+        support.expect_hardened(file)
+        listed = output(f"nm --dynamic --defined-only --with-symbol-versions {file}")
+        names = {line.split()[2] for line in listed.splitlines() if " T " in line}
+        same_names(names, set((ROOT / "abi/symbols.txt").read_text().split()))
+
+
+def expect_program(folder, script, linkage, lib="installed/lib"):
+    """A program that a script compiles against what is installed."""
+    run(f'{script} -Wl,-rpath,"$PWD/{lib}" -o outside', folder)
+    run('./outside "$VERSION"', folder)
+    needs = any("libdlbridge" in name for name in dynamic(folder / "outside", "NEEDED"))
+    equal(needs, linkage == "shared", "a program that needs the shared library")
+
+
+@recipes
+@both_kinds
+def conan(session, linkage):
+    """`conan create`, which also builds and runs the programs of test_package."""
+    folder = empty_folder(f"conan-{linkage}")
+    home = {"CONAN_HOME": folder / "home"}
+    options = f"-o '&:shared={linkage == 'shared'}'"
+    if linkage == "static":
+        options += " -o '&:fPIC=False' -o '&:devices=False'"
+    create = f"""
+        export PATH="{tools(session)}:$PATH"
+        conan profile detect
+        conan create {support.source()}/packaging/conan --no-remote {options} \
+          -c tools.cmake.cmake_layout:test_folder="$PWD/test"
+    """
+    log = run(create, folder, **home)
+    for language in ("C", "C++"):
+        demand(
+            f"\n{language}, dlbridge {VERSION}\n" in log, f"the program in {language} did not run"
+        )
+    library = "libdlbridge.a" if linkage == "static" else support.SONAME
+    built = list((folder / "home/p/b").glob(f"*/p/lib/{library}"))
+    equal(len(built), 1, f"packages with {library}")
+    support.expect_own_needs(built[0])
+    rules = "\n".join(path.read_text() for path in folder.glob("home/p/b/*/b/**/flags.make"))
+    demand(rules, "no rules of the build")
+    equal("-fPIC" in rules, linkage == "shared", "-fPIC")
+    equal("DLBRIDGE_WITHOUT_DEVICES" in rules, linkage == "static", "without devices")
+
+
+@recipes
+@both_kinds
+def meson(session, linkage):
+    """A project whose subprojects/dlbridge.wrap fetches the archive; its installation, too."""
+    folder = new_project(f"meson-{linkage}")
+    (folder / "meson.build").write_text(MESON_PROJECT)
+    build = f"""
+        export PATH="{tools(session)}:$PATH"
+        mkdir subprojects
+        cp recipes/meson/dlbridge.wrap subprojects
+        CC="ccache gcc" CXX="ccache g++" meson setup build --buildtype=release --libdir=lib \
+          --prefix="$PWD/installed" --default-library={linkage} --wrap-mode=forcefallback
+        meson compile -C build
+        build/program "$VERSION"
+        build/program_cxx "$VERSION"
+        meson install -C build
+    """
+    run(build, folder)
+    expect_library(support.library(folder / "installed/lib", linkage))
+    flags = "export PKG_CONFIG_PATH=installed/lib/pkgconfig\ncc program.c $(pkg-config"
+    private = "--static " if linkage == "static" else ""
+    expect_program(folder, f"{flags} {private}--cflags --libs dlbridge)", linkage)
+
+
+@recipes
+def conda(session):
+    """rattler-build parses and renders the recipe, and builds and tests its package."""
+    folder = new_project("conda")
+    python = tools(session) / "python"
+    script = f"{python} -B $ROOT/packaging/recipes/conda_build.py recipes/conda/recipe.yaml conda"
+    package = run(script, folder).strip().splitlines()[-1]
+    run(f"cd conda && unzip -q {package} && tar --extract --file pkg-*.tar.zst", folder)
+    expect_library(support.library(folder / "conda/lib", "shared").resolve())
+
+
+@recipes
+def homebrew(session):
+    """Ruby carries out the formula: its commands of installation, and its test."""
+    stages.need(session, "ruby")
+    folder = new_project("homebrew")
+    script = """
+        ruby -wc recipes/homebrew/dlbridge.rb
+        tar --extract --file dlbridge-*.tar.gz
+        cd dlbridge-*/
+        ruby "$ROOT/packaging/recipes/brew.rb" ../recipes/homebrew/dlbridge.rb ../installed
+    """
+    demand(f"dlbridge {VERSION}: installed and tested" in run(script, folder), "not tested")
+    expect_library(support.library(folder / "installed/lib", "shared").resolve())
+
+
+@recipes
+@both_kinds
+def vcpkg(session, linkage):
+    """CMake carries out the port, with the functions of vcpkg that it uses."""
+    folder = new_project(f"vcpkg-{linkage}")
+    kind = "dynamic" if linkage == "shared" else "static"
+    options = f'-DPORT_FOLDER="$PWD/recipes/vcpkg" -DWORK="$PWD/work" -DLINKAGE={kind}'
+    run(f'cmake {options} -DCHOSEN=devices -P "$ROOT/packaging/recipes/vcpkg.cmake"', folder)
+    expect_library(support.library(folder / "work/packages/lib", linkage).resolve())
+    found = {path.name for path in (folder / "work/packages/share/dlbridge").iterdir()}
+    demand({"copyright", "dlbridgeConfig.cmake"} <= found, f"share/dlbridge has {found}")
+    for file in (ROOT / "tests/consumers/projects/consumer/CMakeLists.txt",
+                 ROOT / "bindings/cpp/examples/first.cc"):  # fmt: skip
+        shutil.copy(file, folder)
+    run('cmake -B build -DCMAKE_PREFIX_PATH="$PWD/work/packages"\ncmake --build build', folder)
+    run('build/program "$VERSION" && build/program_cxx "$VERSION"', folder)
+
+
+# --------------------------------------------------------------------------------------- self-tests
 
 
 @selftest

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds a program with the package and runs it; `conan create` does so."""
+
+from conan import ConanFile
+from conan.tools.build import can_run
+from conan.tools.cmake import CMake, cmake_layout
+
+
+class TestPackage(ConanFile):
+    settings = "os", "arch", "compiler", "build_type"
+    generators = "CMakeDeps", "CMakeToolchain"
+
+    def requirements(self):
+        self.requires(self.tested_reference_str)
+
+    def layout(self):
+        cmake_layout(self)
+
+    def build(self):
+        cmake = CMake(self)
+        cmake.configure()
+        cmake.build()
+
+    def test(self):
+        if can_run(self):
+            version = self.dependencies["dlbridge"].ref.version
+            folder = self.cpp.build.bindir
+            for program in ("program", "program_cxx"):
+                self.run(f"{folder}/{program} {version}", env="conanrun")
