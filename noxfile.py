@@ -277,6 +277,12 @@ def examples_nightly(session):
     stages.noxfiles(session, [("examples", ("-t", "large"))], **install_prefix(session))
 
 
+@stage
+def recipes(session):
+    """The recipes of Conan, Meson, conda, vcpkg and Homebrew build the library and use it."""
+    stages.noxfiles(session, [("packaging", ("-t", "recipes"))])
+
+
 def install_both_kinds(session):
     """Installs both kinds of the library; returns the variables that name their folders."""
     build_both_kinds(session)

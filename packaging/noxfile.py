@@ -9,6 +9,7 @@ those tagged "selftest" show that checks of the others can fail.
 
 import os
 import pathlib
+import re
 import shutil
 import sys
 
@@ -211,9 +212,7 @@ def conan(session, linkage):
     """
     log = run(create, folder, **home)
     for language in ("C", "C++"):
-        demand(
-            f"\n{language}, dlbridge {VERSION}\n" in log, f"the program in {language} did not run"
-        )
+        demand(f"{language}, dlbridge {VERSION}\n" in log, f"{language}: no program ran: {log}")
     library = "libdlbridge.a" if linkage == "static" else support.SONAME
     built = list((folder / "home/p/b").glob(f"*/p/lib/{library}"))
     equal(len(built), 1, f"packages with {library}")
@@ -224,16 +223,28 @@ def conan(session, linkage):
     equal("DLBRIDGE_WITHOUT_DEVICES" in rules, linkage == "static", "without devices")
 
 
+def clone_wrap():
+    """The wrap of docs/start/install.md, with the path of a clone."""
+    (shown,) = re.findall(
+        r"```ini\n(.*?)```", (ROOT / "docs/start/install.md").read_text(), re.DOTALL
+    )
+    return shown.replace("/path/to/clone", str(support.source()))
+
+
 @recipes
 @both_kinds
 def meson(session, linkage):
     """A project whose subprojects/dlbridge.wrap fetches the archive; its installation, too."""
     folder = new_project(f"meson-{linkage}")
     (folder / "meson.build").write_text(MESON_PROJECT)
+    wrap = folder / "subprojects/dlbridge.wrap"
+    wrap.parent.mkdir()
+    if linkage == "shared":
+        shutil.copy(folder / "recipes/meson/dlbridge.wrap", wrap)
+    else:
+        wrap.write_text(clone_wrap())
     build = f"""
         export PATH="{tools(session)}:$PATH"
-        mkdir subprojects
-        cp recipes/meson/dlbridge.wrap subprojects
         CC="ccache gcc" CXX="ccache g++" meson setup build --buildtype=release --libdir=lib \
           --prefix="$PWD/installed" --default-library={linkage} --wrap-mode=forcefallback
         meson compile -C build
@@ -322,3 +333,46 @@ def bundle_faults(session):
     objects = f"{cxx} -std=c++17 -c {source} -o"
     expect("multiple definition of `dlbridge_import'",
            f"{objects} a.o; {objects} b.o; g++ -shared a.o b.o -o none")  # fmt: skip
+
+
+@selftest
+def recipes_faults(session):
+    """The tools of the recipes report faults that are put into a copy."""
+    stages.need(session, "ruby")
+    folder = new_project("recipes-faults")
+    known = folder / "recipes"
+
+    def expect(message, script):
+        done = shell(f'export PATH="{tools(session)}:$PATH"\n{script}', folder)
+        demand(done.returncode != 0 and message in done.stdout, f"{script}: {done.stdout[-800:]}")
+
+    def edit(path, old, new):
+        text = path.read_text()
+        demand(old in text, f"{path} has no {old}")
+        path.write_text(text.replace(old, new))
+
+    archive = folder / f"dlbridge-{VERSION}.tar.gz"
+    written = f"python3 -B $ROOT/packaging/recipes/write.py {HOMEPAGE}"
+    expect(
+        f"expected .../dlbridge-{VERSION}.tar.gz", f"{written} x/dlbridge-0.0.1.tar.gz {archive} x"
+    )
+    edit(known / "conda/recipe.yaml", "  summary:", "  sumary:")
+    conda_build = "python -B $ROOT/packaging/recipes/conda_build.py recipes/conda/recipe.yaml conda"
+    expect("sumary", conda_build)
+    formula = known / "homebrew/dlbridge.rb"
+    edit(formula, 'license "Apache-2.0"', "")
+    brew = f'ruby "$ROOT/packaging/recipes/brew.rb" {formula} installed'
+    expect("no license", brew)
+    edit(formula, "  def install", "  def install(")
+    expect("syntax error", f"ruby -wc {formula}")
+    run(f"tar --extract --file {archive}", folder)
+    header = folder / f"dlbridge-{VERSION}/include/dlbridge/dlbridge.h"
+    edit(header, f'VERSION_STRING "{VERSION}"', 'VERSION_STRING "0.0.1"')
+    expect("expected the version of dlbridge.h, 0.0.1", f"meson setup build dlbridge-{VERSION}")
+    archive.write_bytes(archive.read_bytes() + b"x")
+    port = '-DPORT_FOLDER="$PWD/recipes/vcpkg" -DWORK="$PWD/work" -DLINKAGE=static'
+    expect("HASH mismatch", f'cmake {port} -P "$ROOT/packaging/recipes/vcpkg.cmake"')
+    (folder / "subprojects").mkdir()
+    shutil.copy(known / "meson/dlbridge.wrap", folder / "subprojects")
+    (folder / "meson.build").write_text(MESON_PROJECT)
+    expect("Incorrect hash", "meson setup user --wrap-mode=forcefallback")

@@ -74,6 +74,7 @@ PLACES = (
         "let it read the header",
     ),
     Place("CHANGELOG.md", r"\A(?:(?!^## ).*\n)*## ([\d.]+)", remedy="add a section"),
+    Place("meson.build", r"^  version: '(.*)',$"),
     Place("README.md", r"^\| version \| ([^:\n]*):", lambda version: version.status),
     Place("bindings/rust/Cargo.toml", r'^version = "(.*)"$'),
     Place("bindings/rust/Cargo.toml", r'^dlbridge-sys = \{ version = "(.*?)"'),
@@ -97,7 +98,6 @@ RECIPES = (
     ("meta.yaml", r'^(?:\{% set version = |  version: )"([\d.]+)"'),
     ("recipe.yaml", r'^  version: "?([\d.]+)"?$'),
     ("dlbridge.rb", r'^  (?:version "|url ".*[-/]v?(?=\d+\.\d+\.\d+))(\d+\.\d+\.\d+)'),
-    ("meson.build", r"^\s+version: '([\d.]+)'"),
 )
 NOT_RECIPES = ("build", "target", "node_modules")
 

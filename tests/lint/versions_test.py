@@ -21,7 +21,6 @@ RECIPE_TEXTS = {
     "meta.yaml": 'package:\n  version: "0.0.1"\n',
     "recipe.yaml": "package:\n  version: 0.0.1\n",
     "dlbridge.rb": 'class Dlbridge < Formula\n  url "https://x.invalid/dlbridge-0.0.1.tar.gz"\n',
-    "meson.build": "project('dlbridge',\n  version: '0.0.1')\n",
 }
 
 
