@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from typing import Any
 
 from . import capsules, tensors, values
@@ -30,14 +32,9 @@ def version_major_0(kit: Kit) -> None:
 
 
 def _rejects(kit: Kit, tensor: Tensor, expects: str) -> None:
-    try:
-        array = kit.taken(kit.source(tensor))
-    except (Skip, Failure):
-        raise
-    except Exception:
-        kit.ends(tensor)
-        return
-    raise Failure(expects, type(array).__name__)
+    array, error = kit.attempt(tensor)
+    if error is None:
+        raise Failure(expects, type(array).__name__)
 
 
 @check("version-minor")
@@ -56,31 +53,20 @@ def _needs_versioned(kit: Kit) -> None:
 def version_any_answer(kit: Kit) -> None:
     other = "legacy" if kit.kind == "versioned" else "versioned"
     tensor = tensors.of_form("plain", kind=other)
-    try:
-        array = kit.taken(kit.source(tensor))
-    except (Skip, Failure):
-        raise
-    except Exception as error:
-        kit.ends(tensor)
-        if other == "legacy":
-            raise Failure("a legacy capsule is imported", message(error), "deviation") from None
-        return
-    kit.compare(array, expected("plain"), (3, 4))
+    array, error = kit.attempt(tensor)
+    if error is None:
+        kit.compare(array, expected("plain"), (3, 4))
+    elif other == "legacy":
+        raise Failure("a legacy capsule is imported", message(error), "deviation")
 
 
 @check("flags-unknown")
 def flags_unknown(kit: Kit) -> None:
     _needs_versioned(kit)
     for bit in (3, 31, 32, 63):
-        tensor = kit.tensor(flags=1 << bit)
-        try:
-            array = kit.taken(kit.source(tensor))
-        except (Skip, Failure):
-            raise
-        except Exception:
-            kit.ends(tensor)
-            continue
-        kit.compare(array, expected("plain"), (3, 4))
+        array, error = kit.attempt(kit.tensor(flags=1 << bit))
+        if error is None:
+            kit.compare(array, expected("plain"), (3, 4))
 
 
 @check("flags-read-only")
@@ -89,17 +75,23 @@ def flags_read_only(kit: Kit) -> None:
     kit.arrives(kit.tensor(flags=capsules.READ_ONLY), expected("plain"), (3, 4))
 
 
+@check("flags-writable")
+def flags_writable(kit: Kit) -> None:
+    _needs_versioned(kit)
+    if kit.adapter.writable(kit.array()) is not True:
+        raise Skip("the library's own arrays are not known to be writable")
+    array = kit.arrives(kit.tensor(), expected("plain"), (3, 4))
+    if kit.adapter.writable(array) is False:
+        raise Failure("a writable array", "a read-only array")
+
+
 # -------------------------------------------------------------------------------------- layouts
 
 
 def _arrives_or_is_rejected(kit: Kit, tensor: Tensor, wanted: bytes, shape: Any) -> None:
-    try:
-        array = kit.taken(kit.source(tensor))
-    except (Skip, Failure):
-        raise
-    except Exception as error:
-        kit.ends(tensor)
-        raise Skip(f"rejected: {message(error)}") from None
+    array, error = kit.attempt(tensor)
+    if error is not None:
+        raise Skip(f"rejected: {message(error)}")
     kit.compare(array, wanted, shape)
 
 
@@ -175,7 +167,64 @@ def struct_unchanged(kit: Kit) -> None:
             raise Failure("the struct and its arrays as they were", "changed bytes")
 
 
+@check("own-layouts")
+def own_layouts(kit: Kit) -> None:
+    judged = 0
+    for form, layout in FORMS.items():
+        with contextlib.suppress(Skip):
+            array = kit.own(form)
+            try:
+                again = kit.taken(array)
+            except (Skip, Failure):
+                raise
+            except Exception:
+                continue  # a layout may be rejected
+            kit.compare(again, expected(form), layout.shape)
+            judged += 1
+    if not judged:
+        raise Skip("the library does not import arrays of its own")
+
+
 # --------------------------------------------------------------------------------------- dtypes
+
+# What the standard has. A library may have more, and fewer.
+STANDARD = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
+STANDARD += ("float32", "float64", "complex64", "complex128")
+
+
+def _standard(kit: Kit, rejects: Callable[[str, Any], Exception | None]) -> None:
+    """Fails if the library has a dtype of the standard, and rejects it."""
+    found = {}
+    for dtype in STANDARD:
+        with contextlib.suppress(Skip):
+            found[dtype] = rejects(dtype, kit.array(dtype=dtype))
+    if not found:
+        raise Skip("the library makes no arrays")
+    wrong = {dtype: error for dtype, error in found.items() if error is not None}
+    if wrong:
+        error = next(iter(wrong.values()))
+        raise Failure(f"arrays of {', '.join(found)}", f"no {', '.join(wrong)}: {message(error)}")
+
+
+@check("export-standard")
+def export_standard(kit: Kit) -> None:
+    def rejects(dtype: str, array: Any) -> Exception | None:
+        keywords = {"max_version": capsules.NEWEST} if kit.knows_versions else {}
+        try:
+            kit.fresh(kit.ask(array, **keywords))
+        except Failure:
+            raise
+        except Exception as error:
+            return error
+        return None
+
+    _standard(kit, rejects)
+
+
+@check("import-standard")
+def import_standard(kit: Kit) -> None:
+    _standard(kit, lambda dtype, array: kit.attempt(kit.tensor("plain", dtype))[1])
+
 
 
 def _export(dtype: str) -> Any:
@@ -197,15 +246,9 @@ def _import(dtype: str) -> Any:
     def run(kit: Kit) -> None:
         if kit.adapter.declared(dtype):
             raise Skip("declared unsupported")
-        tensor = kit.tensor("plain", dtype)
-        source = kit.source(tensor)
-        try:
-            array = kit.taken(source)
-        except (Skip, Failure):
-            raise
-        except Exception as error:
-            kit.ends(tensor)
-            raise Skip(f"rejected: {message(error)}") from None
+        array, error = kit.attempt(kit.tensor("plain", dtype))
+        if error is not None:
+            raise Skip(f"rejected: {message(error)}")
         found = kit.adapter.dtype(array)
         if found != dtype:
             raise Failure(dtype, found)

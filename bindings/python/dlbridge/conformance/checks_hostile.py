@@ -43,17 +43,10 @@ def judge(kit: Kit, fields: dict[str, Any], accepted: Callable[[str], None]) -> 
     """Imports the tensor in this process; calls `accepted` before it reads what it should not
     have got."""
     tensor = tensor_of(fields)
-    source = kit.source(tensor)
-    try:
-        array = kit.taken(source)
-    except (Skip, Failure):
-        raise
-    except Exception as error:
+    array, error = kit.attempt(tensor)
+    if error is not None:
         if not str(error).strip():
-            raise Failure(
-                "an exception with a message", type(error).__name__, "deviation"
-            ) from None
-        kit.ends(tensor)
+            raise Failure("an exception with a message", type(error).__name__, "deviation")
         return
     if fields["expect"] == "reject":
         found = _description(kit, array)

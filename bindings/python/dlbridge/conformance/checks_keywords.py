@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from . import capsules, tensors
+from . import capsules, tensors, values
+from .forms import FORMS
 from .kit import Kit, check, consumed, expected, message
 from .outcomes import Failure, Skip
 
@@ -184,6 +186,33 @@ def error_then_works(kit: Kit) -> None:
     with consumed(kit.best(array)) as struct:
         if capsules.describe(struct).elements() != expected("plain"):
             raise Failure("the values of the array", "other values", "corruption")
+
+
+def _kinds() -> Iterator[dict[str, Any]]:
+    """The kinds of arrays that the kit asks for."""
+    yield from ({"form": form} for form in FORMS)
+    yield from ({"dtype": dtype} for dtype in values.DTYPES)
+    yield {"read_only": True}
+
+
+@check("export-error")
+def export_error(kit: Kit) -> None:
+    keywords = {"max_version": capsules.NEWEST} if kit.knows_versions else {}
+    rejected = 0
+    for kind in _kinds():
+        try:
+            kit.fresh(kit.ask(kit.array(**kind), **keywords))
+        except Skip:
+            continue
+        except BufferError:
+            rejected += 1
+        except Failure:
+            raise
+        except Exception as error:
+            asked = ", ".join(f"{name}={value}" for name, value in kind.items())
+            raise Failure(f"a capsule or BufferError ({asked})", message(error)) from None
+    if not rejected:
+        raise Skip("every array is exported")
 
 
 # ------------------------------------------------------------------------------------- consumer

@@ -63,6 +63,12 @@ class Kit:
                 raise Failure("an array of float32", message(error)) from error
             raise Skip(f"the library makes no such array: {message(error)}") from None
 
+    def own(self, form: str) -> Any:
+        """An array of the library for its own consumer."""
+        array = self.array(form)
+        self.reproducer = reproducers.own(self.adapter.code, self._asked)
+        return array
+
     def ask(self, array: Any, **keywords: Any) -> Any:
         """What __dlpack__ returns; its errors pass through."""
         self.reproducer = reproducers.producer(self.adapter.code, self._asked, keywords)
@@ -152,6 +158,17 @@ class Kit:
             raise Failure("an array", "None")
         return array
 
+    def attempt(self, tensor: Tensor, source: Any = None) -> tuple[Any, Exception | None]:
+        """The imported array, or the error of a consumer that rejects the tensor as it should."""
+        try:
+            return self.taken(source or self.source(tensor)), None
+        except (Skip, Failure):
+            raise
+        except Exception as error:
+            rejection = forgotten(error)
+        self.ends(tensor)
+        return None, rejection
+
     def arrives(self, tensor: Tensor, wanted: bytes, shape: tuple[int, ...], **how: Any) -> Any:
         """Imports a tensor and compares shape and values."""
         array = self.consume(self.source(tensor), **how)
@@ -206,6 +223,15 @@ class Kit:
         if not tensor.unmodified():
             raise Failure("the producer's struct is not changed", "it was", "corruption")
         tensor.forget()
+
+
+def forgotten(error: Exception) -> Exception:
+    """The error without the frames of its call, which keep capsules and arrays alive."""
+    chain: BaseException | None = error
+    while chain is not None:
+        chain.__traceback__ = None
+        chain = chain.__cause__ or chain.__context__
+    return error
 
 
 class _Adapting(Source):

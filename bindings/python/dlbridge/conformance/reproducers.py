@@ -103,18 +103,28 @@ def consumer(code: str, tensor: Any) -> str:
     return _IMPORTS + code + "\n" + _struct(versioned) + text
 
 
+def _made(code: str, request: Any) -> str:
+    """Lines that make `array` if `code` defines `make` instead."""
+    if "array =" in code or request is None:
+        return ""
+    view = _VIEWS.get(request.form.name, "base")
+    return (
+        f"request = types.SimpleNamespace(dtype={request.dtype!r}, shape={request.shape}, "
+        f"strides={request.strides},\n    base_shape={request.base_shape}, "
+        f"read_only={request.read_only}, device={request.device},\n    "
+        f"bits={request.bits!r},\n    view=lambda base: {view})\n"
+        "array = make(request)\n"
+    )
+
+
 def producer(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """A program that shows what an array exports; `code` makes `array`, or defines `make`."""
-    lines = ""
-    view = _VIEWS.get(request.form.name, "base") if request else ""
-    if "array =" not in code:
-        lines = (
-            f"request = types.SimpleNamespace(dtype={request.dtype!r}, shape={request.shape}, "
-            f"strides={request.strides},\n    base_shape={request.base_shape}, "
-            f"read_only={request.read_only}, device={request.device},\n    "
-            f"bits={request.bits!r},\n    view=lambda base: {view})\n"
-            "array = make(request)\n"
-        )
     structs = _struct(False, "Legacy") + "\n" + _struct(True, "Versioned")
     program = _PRODUCER.format(arguments=arguments(keywords))
-    return _IMPORTS + code + lines + "\n" + structs + program
+    return _IMPORTS + code + _made(code, request) + "\n" + structs + program
+
+
+def own(code: str, request: Any) -> str:
+    """A program that imports the library's own array, of the layout that it names."""
+    lines = f"# the layout is {request.form.name}: {request.shape}, strides {request.strides}\n"
+    return lines + code + _made(code, request) + "print(array)\nprint(consume(array))\n"

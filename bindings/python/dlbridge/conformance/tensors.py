@@ -80,6 +80,7 @@ class Tensor:
         ndim: int | None = None,
         byte_offset: int = 0,
         deleter: bool = True,
+        context: bool = True,
         memory: Memory | None = None,
     ) -> None:
         self.memory: Any = memory
@@ -113,6 +114,8 @@ class Tensor:
             self.struct.version, self.struct.flags = DLPackVersion(*version), flags
         self.deleted = 0
         self.address = ctypes.addressof(self.struct)
+        if context:
+            self.struct.manager_ctx = self.address
         self.before = self.snapshot()
         self.changed = False
         self.handed_out: list[Any] = []
@@ -125,17 +128,20 @@ class Tensor:
         return b"".join(parts + [array.content() for array in self.arrays if array])
 
     def capsule(self, name: bytes | None = None) -> Any:
-        """A capsule without a destructor; the tensor keeps it, to see what a consumer does."""
-        made = capsules.new(
-            self.address, _NAMES.setdefault(name or self.name, name or self.name), None
-        )
+        """A capsule; the tensor keeps it, to see what a consumer does."""
+        kept = _NAMES.setdefault(name or self.name, name or self.name)
+        made = capsules.new(self.address, kept, _DESTRUCTOR)
         self.handed_out.append(made)
         return made
 
     @property
     def claimed(self) -> bool:
-        """Whether a consumer has renamed a capsule and so taken the tensor over."""
-        return any(capsules.name(one) == b"used_" + self.name for one in self.handed_out)
+        """Whether a consumer has taken the tensor over: it renames a capsule. Without its
+        destructor, a capsule does not own the tensor either."""
+        return any(
+            capsules.name(one) == b"used_" + self.name or capsules.destructor(one) is None
+            for one in self.handed_out
+        )
 
     def unmodified(self) -> bool:
         return not self.changed and self.snapshot() == self.before
@@ -144,6 +150,9 @@ class Tensor:
         _alive.pop(self.address, None)
 
 
+# The kit deletes nothing when a capsule goes away, but a consumer may look for a destructor. One in
+# Python would clear the error of a consumer that rejects the capsule.
+_DESTRUCTOR = ctypes.cast(_libc.getpid, ctypes.c_void_p).value
 # Capsules do not copy their names.
 _NAMES: dict[bytes, bytes] = {}
 
@@ -203,6 +212,9 @@ class Source:
             raise TypeError("__dlpack__() got an unexpected keyword argument 'max_version'")
         if self.error is not None:
             raise self.error
+        device, wanted = self.__dlpack_device__(), keywords.get("dl_device")
+        if wanted is not None and tuple(map(int, wanted)) != device:
+            raise BufferError(f"the tensor is on device {device}")
         return self.tensor.capsule()
 
     def __dlpack_device__(self) -> tuple[int, int]:
