@@ -4,6 +4,7 @@
 nox -f tests/interop/noxfile.py                 the small frameworks and the tests of the engine
 nox -f tests/interop/noxfile.py -s whole old    all frameworks and old consumers (under 25 minutes)
 nox -f tests/interop/noxfile.py -s conformance  all frameworks by the conformance kit
+nox -f tests/interop/noxfile.py -s bugs         public bug reports that the kit reproduces
 nox -f tests/interop/noxfile.py -s columns      columns of data frames, and buffers
 nox -f tests/interop/noxfile.py -s record       records what `whole` and `old` measured:
                                                 results.json and docs/interop.md
@@ -29,6 +30,8 @@ RECORDED = HERE / "results.json"
 DOCUMENT = ROOT / "docs/interop.md"
 CHECKED = ("numpy", "torch", "jax", "tensorflow", "paddle", "tvm_ffi", "onnxruntime", "pyarrow")
 CHECKED += ("dpnp", "dlbridge")
+# Libraries with an adapter in conformance/adapters.
+ADAPTED = ("warp", "mlx", "nanobind")
 SMALL = ("numpy", "jax", "tvm_ffi", "onnxruntime", "pyarrow")
 
 nox.options.sessions = ["engine", "small", "columns"]
@@ -82,23 +85,53 @@ def small(session):
     session.run("python", "-B", str(HERE / "conformance/page.py"), "check")
 
 
-def check(session, framework, *arguments, **options):
-    """Runs the conformance kit on a framework and writes its report."""
-    out = SCRATCH / f"conformance-{framework}.json"
-    program = ("python", "-B", "-m", "dlbridge.conformance", "--framework", framework)
+def check(session, library, *arguments, **options):
+    """Runs the conformance kit on a library and writes its report."""
+    out = SCRATCH / f"conformance-{library}.json"
+    how = ("--framework", library)
+    if library in ADAPTED:
+        how = ("--adapter", str(HERE / f"conformance/adapters/for_{library}.py"))
+    program = ("python", "-B", "-m", "dlbridge.conformance", *how)
     session.run(*program, "--json", str(out), *arguments, **options)
     return out
 
 
+def record_reports(session, found):
+    program = ("python", "-B", str(HERE / "conformance/page.py"), "record")
+    session.run(*program, *map(str, found))
+
+
 @nox.session(python="3.11")
 def conformance(session):
-    """All frameworks by the conformance kit; `-- record` records their reports."""
+    """All frameworks by the conformance kit; `-- record` records their reports, and names of
+    frameworks choose some."""
     prepare(session, TESTS, HERE / "requirements-matrix.txt")
+    names = [name for name in session.posargs if name != "record"] or CHECKED
     # Frameworks fail checks; the record says which.
-    found = [check(session, name, success_codes=(0, 1)) for name in CHECKED]
+    found = [check(session, name, success_codes=(0, 1)) for name in names]
+    if "record" in session.posargs:
+        record_reports(session, found)
+
+
+@nox.session(python="3.11")
+def adapted(session):
+    """Libraries with an adapter file by the conformance kit; `-- record` records their reports."""
+    prepare(session, TESTS, HERE / "requirements-adapted.txt")
+    built = SCRATCH / "modules"
+    session.run("python", "-B", str(HERE / "conformance/build.py"), str(built))
+    session.env["PYTHONPATH"] = str(built)
+    found = [check(session, name, success_codes=(0, 1)) for name in ADAPTED]
     if session.posargs == ["record"]:
-        program = ("python", "-B", str(HERE / "conformance/page.py"), "record")
-        session.run(*program, *map(str, found))
+        record_reports(session, found)
+
+
+@nox.session(python="3.11")
+def bugs(session):
+    """Old versions fail the check that shows a public report, and fixed versions pass it; names of
+    libraries choose some."""
+    prepare(session, TESTS)
+    program = ("python", "-B", str(HERE / "conformance/bugs.py"), str(SCRATCH / "bugs"))
+    session.run(*program, *session.posargs)
 
 
 @nox.session(python="3.11")

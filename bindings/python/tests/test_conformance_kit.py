@@ -159,6 +159,32 @@ def test_a_hostile_adapter_fails_its_tests_only(tmp_path):
     assert found["export-int8"][0] == found["read-only-flag"][0] == SKIPPED
 
 
+def test_an_adapter_that_harms_its_process_fails_its_tests_only():
+    """It forks, closes files, ignores signals, and prints what is not text."""
+    dtypes = ("int8", "int16", "int32", "int64", "uint8", "uint16", "float32")
+    names = [f"export-{dtype}" for dtype in dtypes] + ["hostile-ndim-negative-legacy"]
+    chosen = Chosen(file=str(SCRATCH / "rude.py"))
+    report = engine.run(chosen, names, rounds=100, limit=10, jobs=1)
+    assert report.title == "7" and set(report.outcomes) == set(names)
+    found = {name: (one.status, one.found) for name, one in report.outcomes.items()}
+    assert found["export-int8"] == (FAILED, "Odd: from both")
+    assert found["export-int16"] == (FAILED, "the process ended with status 1")
+    assert found["export-int32"] == (PASSED, "")
+    assert found["export-int64"] == (FAILED, "the process died of SIGABRT")
+    assert found["export-uint8"] == (FAILED, "SystemExit: an exit")
+    assert found["export-uint16"][0] != PASSED
+    assert found["export-float32"] == (PASSED, "")
+    assert found["hostile-ndim-negative-legacy"] == (PASSED, "")
+
+
+@pytest.mark.parametrize("value", ["'negative'", "[1]", "7"])
+def test_a_list_of_unsupported_names_is_checked(tmp_path, value):
+    file = tmp_path / "listed.py"
+    file.write_text(f"unsupported = {value}\ndef make(request): ...\n")
+    with pytest.raises(SystemExit, match="unsupported is a list of names"):
+        Chosen(file=str(file)).load()
+
+
 def test_an_adapter_that_cannot_be_loaded_is_an_error(tmp_path):
     pytest.importorskip("rich")
     broken = tmp_path / "broken.py"

@@ -9,7 +9,7 @@ import sys
 from . import engine, quirks, report
 from .adapters import Chosen
 from .catalogue import checks, groups
-from .outcomes import Outcome
+from .outcomes import UNSTARTED, Outcome
 
 # The exit status if the library could not be loaded.
 NOT_RUN = 2
@@ -83,7 +83,8 @@ def main(argv: list[str] | None = None) -> int:
     known = quirks.read(given.quirks, checks()) if given.quirks else []
 
     def progress(outcome: Outcome) -> None:
-        if not outcome.good:
+        # What did not run is reported once, with its reason.
+        if not outcome.good and outcome.status != UNSTARTED:
             print(f"{outcome.status} {outcome.name}", file=sys.stderr, flush=True)
 
     found = engine.run(

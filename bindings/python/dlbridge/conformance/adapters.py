@@ -154,8 +154,9 @@ class FileAdapter(Adapter):
         for name in self._VALUES:
             if name in found:
                 setattr(self, name, found[name])
-        if isinstance(self.unsupported, str):
-            raise SystemExit(f"{path}: unsupported is a list of names, not a text")
+        self.title = str(self.title)
+        if not _is_names(self.unsupported):
+            raise SystemExit(f"{path}: unsupported is a list of names, not {self.unsupported!r}")
         self.has_producer, self.has_consumer = "make" in found, "consume" in found
         if self.has_consumer:
             self.consume = _consuming(self.consume, found["consume"])  # type: ignore[method-assign]
@@ -164,6 +165,10 @@ class FileAdapter(Adapter):
 
     def version(self) -> str:
         return str(getattr(self._module, "version", ""))
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, (list, tuple, set)) and all(isinstance(one, str) for one in value)
 
 
 _CODE_OF_FILE = """import sys, types

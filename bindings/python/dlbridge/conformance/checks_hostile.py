@@ -73,6 +73,8 @@ def _exception(fields: dict[str, Any]) -> str:
 def _in_child(kit: Kit, fields: dict[str, Any]) -> None:
     """Runs `judge` in a child of fork()."""
     read, write = os.pipe()
+    # A library that ignores the end of its children would take the status of this one away.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     child = os.fork()
     if child == 0:
         os.close(read)

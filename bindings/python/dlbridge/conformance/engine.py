@@ -10,6 +10,7 @@ import fnmatch
 import os
 import pathlib
 import sys
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -32,6 +33,8 @@ class Report:
     date: str
     rounds: int
     outcomes: dict[str, Outcome]
+    # The time of the run.
+    seconds: float = 0.0
 
     @property
     def good(self) -> bool:
@@ -78,7 +81,7 @@ class Report:
         for name, outcome in self.outcomes.items():
             check = dataclasses.asdict(table[name])
             rows.append({**check, "severity": check["severity"], **outcome.data()})
-        names = ("title", "version", "date", "rounds")
+        names = ("title", "version", "date", "rounds", "seconds")
         return {**{name: getattr(self, name) for name in names}, "checks": rows}
 
 
@@ -118,6 +121,7 @@ def run(
     if together:
         parts = [selected]
     report = Report(chosen.label, "", _today(), rounds, {})
+    began = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(jobs or 2) as pool:
         waiting = [
             (pool.submit(_group, chosen, part, rounds, limit), part) for part in parts if part
@@ -139,6 +143,7 @@ def run(
                 if progress:
                     progress(outcome)
     quirks.enter(report.outcomes, known or [])
+    report.seconds = round(time.monotonic() - began, 1)
     return report
 
 

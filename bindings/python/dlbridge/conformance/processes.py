@@ -18,6 +18,8 @@ from typing import Any
 UNSTARTED, CRASH = "unstarted", "crash"
 # A process that has not begun its first step after this time is stuck in its imports.
 START_SECONDS = 120.0
+# Bytes of the log that are kept.
+_LOGGED = 4000
 Step = tuple[str, ...]
 Answers = dict[Step, dict[str, Any]]
 
@@ -53,10 +55,21 @@ def _wait(child: subprocess.Popen[bytes], output: pathlib.Path, limit: float) ->
         if now != size:
             size, end = now, time.monotonic() + limit
         if time.monotonic() > end:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
             return None
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Ends the process, and those that it has started and left."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def _tail(log: pathlib.Path) -> str:
+    """The end of what a process has printed, which may be more than fits into memory."""
+    with log.open("rb") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - _LOGGED, 0))
+        return file.read().decode(errors="replace")
 
 
 def _once(
@@ -70,7 +83,7 @@ def _once(
     (folder / "plan.json").write_text(json.dumps(plan))
     output = folder / "output"
     output.unlink(missing_ok=True)
-    with (folder / "log").open("w+", errors="replace") as log:
+    with (folder / "log").open("wb") as log:
         child = subprocess.Popen(
             [*command, str(folder / "plan.json"), str(output)],
             stdin=subprocess.DEVNULL,
@@ -79,9 +92,11 @@ def _once(
             env=environment,
             start_new_session=True,
         )
-        status = _wait(child, output, limit)
-        log.seek(0)
-        return _records(output), status, log.read()[-4000:]
+        try:
+            status = _wait(child, output, limit)
+        finally:
+            _end(child)
+    return _records(output), status, _tail(folder / "log")
 
 
 def run(

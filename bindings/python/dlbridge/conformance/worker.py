@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import json
 import os
@@ -25,6 +26,7 @@ from .adapters import Chosen
 from .kit import CHECKS, Kit, message
 from .outcomes import FAILED, PASSED, SKIPPED, Failure, Skip
 
+_PROCESS = os.getpid()
 # Characters of a text in a report.
 LONGEST = 8000
 
@@ -77,6 +79,8 @@ def run(plan: dict[str, Any], output: TextIO) -> None:
 
 
 def _write(output: TextIO, record: dict[str, Any]) -> None:
+    if os.getpid() != _PROCESS:
+        os._exit(0)  # a library forked, and its child runs on; it has no say
     output.write(json.dumps(record) + "\n")
     output.flush()
 
@@ -88,7 +92,8 @@ def main() -> None:
         plan = json.load(file)
     with open(sys.argv[2], "w") as output:
         run(plan, output)
-    sys.stdout.flush()
+    with contextlib.suppress(Exception):  # the library may have closed it
+        sys.stdout.flush()
     # Deleters of the kit are callbacks of Python, which must not run after its end.
     os._exit(0)
 
