@@ -12,6 +12,8 @@ import pathlib
 import re
 import sys
 
+import generated
+
 HERE = pathlib.Path(__file__).resolve().parent
 CORPUS = HERE.parent / "tests/conformance/cases.json"
 OUT = HERE / "hostile.json"
@@ -121,15 +123,5 @@ def text():
     return f"[\n{lines}\n]\n"
 
 
-def main(argv):
-    if "--check" not in argv:
-        OUT.write_text(text())
-        return 0
-    if OUT.exists() and OUT.read_text() == text():
-        return 0
-    print("conformance/hostile.json is not current; run python3 conformance/hostile.py")
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(generated.main(sys.argv[1:], OUT, text, "python3 conformance/hostile.py"))

@@ -13,6 +13,10 @@ import sys
 import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import generated  # noqa: E402
+
 OUT = HERE / "src/tables.cc"
 SEVERITIES = {
     "crash": "CRASH",
@@ -115,15 +119,5 @@ def text():
     return "".join(parts)
 
 
-def main(argv):
-    if "--check" not in argv:
-        OUT.write_text(text())
-        return 0
-    if OUT.exists() and OUT.read_text() == text():
-        return 0
-    print("conformance/c/src/tables.cc is not current; run python3 conformance/c/tables.py")
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(generated.main(sys.argv[1:], OUT, text, "python3 conformance/c/tables.py"))

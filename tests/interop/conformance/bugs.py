@@ -53,7 +53,11 @@ def outcome(bug, place, report):
     library = (f"--{way}", HERE / "adapters" / name if way == "adapter" else name)
     arguments = (*library, "--checks", bug["check"], "--json", report)
     report.unlink(missing_ok=True)
-    options = {"env": environment(place), "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    options = {
+        "env": environment(place),
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+    }
     run("-m", "dlbridge.conformance", *arguments, cwd=place, **options)
     if not report.exists():
         sys.exit(f"{bug['link']}: the kit did not run with {place.name}")

@@ -17,7 +17,10 @@ MODULES = pathlib.Path(__file__).resolve().parent / "modules"
 def main(folder):
     include = pathlib.Path(nanobind.include_dir())
     system = (sysconfig.get_path("include"), include, include.parent / "ext/robin_map/include")
-    sources = (MODULES / "nanobind_arrays.cc", pathlib.Path(nanobind.source_dir(), "nb_combined.cpp"))
+    sources = (
+        MODULES / "nanobind_arrays.cc",
+        pathlib.Path(nanobind.source_dir(), "nb_combined.cpp"),
+    )
     out = pathlib.Path(folder, "nanobind_arrays.so")
     out.parent.mkdir(parents=True, exist_ok=True)
     flags = ("-std=c++17", "-O1", "-DNDEBUG", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall")

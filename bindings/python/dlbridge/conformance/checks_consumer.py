@@ -226,7 +226,6 @@ def import_standard(kit: Kit) -> None:
     _standard(kit, lambda dtype, array: kit.attempt(kit.tensor("plain", dtype))[1])
 
 
-
 def _export(dtype: str) -> Any:
     def run(kit: Kit) -> None:
         capsule = kit.optional(kit.array(dtype=dtype))

@@ -161,7 +161,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         return
     report = config.stash[_RUNS].report
     terminalreporter.section("DLPack conformance")
-    terminalreporter.write_line(f"{report.title} {report.version}: {report.summary()}")
+    name = f"{report.title} {report.version}".strip()
+    terminalreporter.write_line(f"{name}: {report.summary()}")
     if _option(config, "html"):
         from .report import write_html
 

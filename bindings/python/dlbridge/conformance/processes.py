@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs steps in a child process, and continues after a step that kills it or hangs."""
+"""Runs steps in a child process, and continues after a step that kills it or hangs. `serve` is the
+child's side."""
 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -151,3 +155,20 @@ def _read(records: list[dict[str, Any]], results: Answers, versions: dict[str, s
             results[tuple(record["end"])] = record["cell"]
             begun = None
     return begun
+
+
+def serve(work: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], None]) -> None:
+    """Calls `work` with the plan and a function that writes a record; both files are arguments."""
+    faulthandler.enable()
+    warnings.simplefilter("ignore")
+    process = os.getpid()
+    plan = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    with open(sys.argv[2], "w") as output:
+
+        def record(one: dict[str, Any]) -> None:
+            if os.getpid() != process:
+                os._exit(0)  # a library forked, and its child runs on; it has no say
+            output.write(json.dumps(one) + "\n")
+            output.flush()
+
+        work(plan, record)

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import contextlib
-import faulthandler
-import json
 import os
 import sys
 import time
-import warnings
-from typing import Any, TextIO
+from collections.abc import Callable
+from typing import Any
 
 from . import (  # noqa: F401  (each registers its checks)
     checks_capsule,
@@ -21,12 +19,12 @@ from . import (  # noqa: F401  (each registers its checks)
     checks_memory,
     checks_streams,
     checks_struct,
+    processes,
 )
 from .adapters import Chosen
 from .kit import CHECKS, Kit, message
 from .outcomes import FAILED, PASSED, SKIPPED, Failure, Skip
 
-_PROCESS = os.getpid()
 # Characters of a text in a report.
 LONGEST = 8000
 
@@ -62,36 +60,24 @@ def judged(kit: Kit, name: str) -> dict[str, Any]:
     return {**cell, "seconds": round(time.monotonic() - began, 3)}
 
 
-def run(plan: dict[str, Any], output: TextIO) -> None:
+def run(plan: dict[str, Any], record: Callable[[dict[str, Any]], None]) -> None:
     kit = kit_of(plan["chosen"], plan["rounds"])
     kit.limit = plan["limit"] * 0.8
-    _write(output, {"versions": {"title": kit.adapter.title, "version": kit.adapter.version()}})
+    record({"versions": {"title": kit.adapter.title, "version": kit.adapter.version()}})
     sides = {"producer": kit.adapter.has_producer, "consumer": kit.adapter.has_consumer}
     for (name,) in plan["steps"]:
-        _write(output, {"begin": [name]})
+        record({"begin": [name]})
         if not sides[plan["sides"][name]]:
             cell = {"status": SKIPPED, "reason": f"there is no {plan['sides'][name]}"}
         elif kit.adapter.declared(name):
             cell = {"status": SKIPPED, "reason": "declared unsupported"}
         else:
             cell = judged(kit, name)
-        _write(output, {"end": [name], "cell": cell})
-
-
-def _write(output: TextIO, record: dict[str, Any]) -> None:
-    if os.getpid() != _PROCESS:
-        os._exit(0)  # a library forked, and its child runs on; it has no say
-    output.write(json.dumps(record) + "\n")
-    output.flush()
+        record({"end": [name], "cell": cell})
 
 
 def main() -> None:
-    faulthandler.enable()
-    warnings.simplefilter("ignore")
-    with open(sys.argv[1]) as file:
-        plan = json.load(file)
-    with open(sys.argv[2], "w") as output:
-        run(plan, output)
+    processes.serve(run)
     with contextlib.suppress(Exception):  # the library may have closed it
         sys.stdout.flush()
     # Deleters of the kit are callbacks of Python, which must not run after its end.

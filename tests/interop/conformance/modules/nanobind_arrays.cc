@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of nanobind, for the adapter for_nanobind.py. It exports as nanobind's documentation of the
-// version advises: since 2.10 by nanobind::array_api, before by a plain nanobind::ndarray.
+// Arrays of nanobind, for the adapter for_nanobind.py. It exports as nanobind's documentation of
+// the version advises: since 2.10 by nanobind::array_api, before by a plain nanobind::ndarray.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -98,8 +98,9 @@ NB_MODULE(nanobind_arrays, m) {
       .def("__dlpack_device__", [](const Array&) { return nb::make_tuple(1, 0); })
       .def_prop_ro("shape", &Shape)
       .def_prop_ro("triple", &Triple)
-      .def_prop_ro("address",
-                   [](const Array& self) { return reinterpret_cast<uintptr_t>(self.constant.data()); })
+      .def_prop_ro(
+          "address",
+          [](const Array& self) { return reinterpret_cast<uintptr_t>(self.constant.data()); })
       .def("read", &Read);
   m.def("make", &Make);
   m.def("consume", [](Constant given) {
