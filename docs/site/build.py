@@ -42,7 +42,7 @@ DOXYGEN = {
         # Else each struct has two declarations: its own, and that of its typedef.
         "TYPEDEF_HIDES_STRUCT": "YES",
         # Without __cplusplus, as a C compiler sees the headers.
-        "PREDEFINED": "DLBRIDGE_API= DLPACK_DLL= NULL=0",
+        "PREDEFINED": "DLBRIDGE_API= DLPACK_DLL= NULL=0 ORT_API_CALL= ORT_API_VERSION=22",
     },
     "cpp": {
         "INPUT": "bindings/cpp/include/dlbridge/hpp",

@@ -12,6 +12,17 @@ import numpy as np  # noqa: E402
 import ray  # noqa: E402
 
 
+def file_at(address):
+    """The file that is mapped at an address of this process."""
+    with open("/proc/self/maps") as maps:
+        areas = [line.split(maxsplit=5) for line in maps]
+    for area in areas:
+        first, end = (int(number, 16) for number in area[0].split("-"))
+        if first <= address < end:
+            return area[-1]
+    return ""
+
+
 @ray.remote(num_cpus=0)
 class Maker:
     def make(self):
@@ -23,13 +34,7 @@ class Maker:
 class Reader:
     def look(self, references):
         tensor = ray.get(references[0])
-        start = tensor.data_ptr
-        with open("/proc/self/maps") as maps:
-            areas = [line.split() for line in maps]
-        inside = [
-            area for area in areas if start in range(*(int(x, 16) for x in area[0].split("-")))
-        ]
-        return tensor.shape, tensor.strides, tensor.readonly, "plasma" in inside[0][-1]
+        return tensor.shape, tensor.strides, tensor.readonly, "plasma" in file_at(tensor.data_ptr)
 
     def write(self, references):
         try:
@@ -42,7 +47,8 @@ if __name__ == "__main__":
     ray.init(
         num_cpus=2, object_store_memory=100 << 20, include_dashboard=False, log_to_driver=False
     )
-    reference = ray.get(Maker.remote().make.remote())
+    maker = Maker.remote()  # owns the tensor: it must live as long as others read it
+    reference = ray.get(maker.make.remote())
     readers = [Reader.remote(), Reader.remote()]
     for shape, strides, readonly, shared in ray.get([r.look.remote([reference]) for r in readers]):
         print(shape, strides, "read-only" if readonly else "writable", "in the store:", shared)
