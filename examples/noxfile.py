@@ -18,7 +18,7 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 
 import stages  # noqa: E402 needs the path above
 
-os.chdir(stages.ROOT)
+RUNNER = HERE.parent / "tests/documents/run.py"
 nox.options.default_venv_backend = "none"
 
 # `./run test examples_nightly`: these install large packages, or compile the library, which
@@ -32,7 +32,7 @@ def run(session):
         session.error("DLBRIDGE_PREFIX is not set: expected the folder where dlbridge is installed")
     python = stages.environment(session, "docs-venv", "docs/requirements.txt")
     page = f"examples/{session.name}/README.md"
-    command = (str(python), "-B", "tests/documents/run.py", "example", prefix, page)
+    command = (str(python), "-B", str(RUNNER), "example", prefix, page)
     printed = session.run(*command, external=True, silent=True)
     if printed.startswith("skipped"):
         session.skip(printed.partition(": ")[2].strip())
