@@ -4,6 +4,7 @@
 nox -f tests/interop/noxfile.py                 the small frameworks and the tests of the engine
 nox -f tests/interop/noxfile.py -s whole old    all frameworks and old consumers (under 25 minutes)
 nox -f tests/interop/noxfile.py -s conformance  all frameworks by the conformance kit
+nox -f tests/interop/noxfile.py -s adapted      the same for libraries with an adapter file
 nox -f tests/interop/noxfile.py -s bugs         public bug reports that the kit reproduces
 nox -f tests/interop/noxfile.py -s columns      columns of data frames, and buffers
 nox -f tests/interop/noxfile.py -s record       records what `whole` and `old` measured:
@@ -31,7 +32,7 @@ DOCUMENT = ROOT / "docs/interop.md"
 CHECKED = ("numpy", "torch", "jax", "tensorflow", "paddle", "tvm_ffi", "onnxruntime", "pyarrow")
 CHECKED += ("dpnp", "dlbridge")
 # Libraries with an adapter in conformance/adapters.
-ADAPTED = ("warp", "mlx", "nanobind")
+ADAPTED = ("warp", "mlx", "nanobind", "dlpark")
 SMALL = ("numpy", "jax", "tvm_ffi", "onnxruntime", "pyarrow")
 
 nox.options.sessions = ["engine", "small", "columns"]
@@ -118,7 +119,8 @@ def adapted(session):
     """Libraries with an adapter file by the conformance kit; `-- record` records their reports."""
     prepare(session, TESTS, HERE / "requirements-adapted.txt")
     built = SCRATCH / "modules"
-    session.run("python", "-B", str(HERE / "conformance/build.py"), str(built))
+    program = ("python", "-B", str(HERE / "conformance/build.py"), str(built))
+    session.run(*program, "nanobind", "dlpark")
     session.env["PYTHONPATH"] = str(built)
     found = [check(session, name, success_codes=(0, 1)) for name in ADAPTED]
     if session.posargs == ["record"]:

@@ -42,7 +42,7 @@ def install(folder, packages, builds):
     pip = ("-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target")
     run(*pip, place, *packages, check=True)
     if builds:
-        run(HERE / "build.py", place, check=True, env=environment(place))
+        run(HERE / "build.py", place, "nanobind", check=True, env=environment(place))
     (place / "complete").touch()
     return place
 

@@ -41,8 +41,8 @@ pip install './bindings/python[conformance]'
 dlpack-conformance --adapter adapter.py --html report.html
 ```
 
-Warp, MLX and nanobind have [adapter files](../tests/interop/conformance/adapters); the arrays of
-nanobind are those of a small extension.
+Warp, MLX, nanobind and dlpark have [adapter files](../tests/interop/conformance/adapters); the
+arrays of nanobind and dlpark are those of small extensions.
 
 [The package's README](../bindings/python/README.md#checking-your-own-library) describes the
 adapter, the plugin of pytest and the file of known deviations. C, C++, Rust and Go have
