@@ -5,7 +5,7 @@
  * called through the OrtApi that the caller gives. C99 and C++11; ONNX Runtime 1.22 or later.
  *
  * A tensor of an OrtValue keeps the OrtValue, and an OrtValue of a tensor keeps the tensor, until its
- * last owner is gone; that may be on a thread of ONNX Runtime.
+ * last owner is gone; that may be on a thread of ONNX Runtime. Its OrtEnv must outlive both.
  * \since 0.4.0
  */
 #ifndef DLBRIDGE_ONNXRUNTIME_API_H_
