@@ -354,8 +354,7 @@ def bindings(session):
 
 @stage
 def bindings_nightly(session):
-    """Other Pythons, reproducible wheels, sdist; clang-tidy on C++'s tests; staticcheck on Go;
-    crates of frameworks with Rust."""
+    """Other Pythons, reproducible wheels, sdist; clang-tidy on C++'s tests; staticcheck on Go."""
     others = ("3.10", "3.13", "3.14", "3.15", "3.13t", "3.14t", "3.15t")
     sessions = ("rules", *(f"tests-{version}" for version in others), "reproducible", "sdist")
     pythons = " ".join((*others, "3.11", "3.12"))
@@ -363,8 +362,6 @@ def bindings_nightly(session):
     runs = [("bindings/python", ("-s", *sessions)), ("bindings/cpp", ("-k", "tidy"))]
     need_go(session)
     runs.append(("bindings/go", ("-s", "staticcheck")))
-    stages.need(session, "cargo")
-    runs.append(("bindings/rust", ("-s", "frameworks")))
     stages.noxfiles(session, runs, **variables)
 
 
@@ -524,7 +521,8 @@ def tools_can_fail(session):
     python = need_libclang(session)
     stages.quietly(session, "check_repo_test", python, "-B", "tests/lint/check_repo_test.py")
     stages.quietly(session, "stages_test", sys.executable, "-B", "tests/lint/stages_test.py")
-    stages.count(session, passed=2)
+    stages.quietly(session, "release_test", python, "-B", "tests/lint/release_test.py")
+    stages.count(session, passed=3)
     stages.checks(session, sys.executable, "-B", "bench/budget.py", "selftest")
     need_go(session)
     variables = install_both_kinds(session)
@@ -644,6 +642,16 @@ def bundle(session):
     shutil.rmtree(BUILD / "bundle", ignore_errors=True)
     write = (sys.executable, "-B", "packaging/bundle/bundle.py", str(BUILD / "bundle"))
     session.run(*write, *session.posargs, external=True)
+
+
+@stage
+def release(session):
+    """All artefacts of a release, checked, in build/dist; `--dry-run` before it has its tag."""
+    need_go(session)
+    if not {"--check", "-h", "--help"} & set(session.posargs):
+        stages.environment(session, "release-venv", "packaging/release-requirements.txt")
+    make = (sys.executable, "-B", "packaging/release.py")
+    stages.checks(session, *make, *session.posargs)
 
 
 def build_with_coverage(session):

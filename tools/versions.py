@@ -91,15 +91,6 @@ PLACES = (
     ),
     Place("debian/libdlbridge*.symbols", r"^ dlbridge_\w+@\S+ (\S+)$", least, FACTS),
 )
-# Recipes of package managers, by the ends of their names. One that reads the header has no match.
-RECIPES = (
-    ("conanfile.py", r'^ +version = "(.*)"$'),
-    ("vcpkg.json", r'^ +"version(?:-semver)?": "(.*?)"'),
-    ("meta.yaml", r'^(?:\{% set version = |  version: )"([\d.]+)"'),
-    ("recipe.yaml", r'^  version: "?([\d.]+)"?$'),
-    ("dlbridge.rb", r'^  (?:version "|url ".*[-/]v?(?=\d+\.\d+\.\d+))(\d+\.\d+\.\d+)'),
-)
-NOT_RECIPES = ("build", "target", "node_modules")
 
 
 def read(root):
@@ -108,25 +99,15 @@ def read(root):
     return Version(header.version(text), header.abi(text), newest)
 
 
-def recipes(root):
-    for folder in sorted(path for path in root.iterdir() if path.is_dir()):
-        if folder.name in NOT_RECIPES or folder.name.startswith("."):
-            continue
-        for end, pattern in RECIPES:
-            for path in sorted(folder.rglob(end)):
-                if not set(NOT_RECIPES) & set(path.parts[len(root.parts) :]):
-                    yield Place(str(path.relative_to(root)), pattern)
-
-
 def matches(root, place):
     """Pairs of a file and the matches of the place in it."""
     for path in sorted(root.glob(place.path)):
         yield path, list(re.finditer(place.pattern, path.read_text(), re.MULTILINE))
 
 
-def wrong(root, version, place, needed):
+def wrong(root, version, place):
     expected, paths = place.expected(version), list(matches(root, place))
-    if needed and not any(found for _, found in paths):
+    if not any(found for _, found in paths):
         yield f"{place.path}: expected {expected}, found no version; {place.remedy}"
     for path, found in paths:
         for value in sorted({match[1] for match in found} - {expected}):
@@ -138,9 +119,7 @@ def disagreements(root):
     """What disagrees with the header: place, expected, found, what to do."""
     version = read(root)
     for place in PLACES:
-        yield from wrong(root, version, place, needed=True)
-    for place in recipes(root):
-        yield from wrong(root, version, place, needed=False)
+        yield from wrong(root, version, place)
     if not (root / f"abi/{version.abi}/{version.text}").is_dir():
         yield f"abi/{version.abi}: expected {version.text}, found no record; ./run abi record"
     if not version.section.date and not version.section.unreleased:
@@ -161,7 +140,7 @@ def replaced(text, pattern, value):
 def write(root):
     version = read(root)
     changed = {root / "debian/changelog": changelog.debian((root / "CHANGELOG.md").read_text())}
-    for place in (*PLACES, *recipes(root)):
+    for place in PLACES:
         for path in root.glob(place.path) if place.remedy == WRITE else ():
             text = changed.get(path) or path.read_text()
             changed[path] = replaced(text, place.pattern, place.expected(version))

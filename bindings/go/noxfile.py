@@ -11,13 +11,11 @@ Paths are absolute. All output is in build/bindings/go.
 import collections
 import functools
 import hashlib
-import json
 import os
 import pathlib
 import re
 import shutil
 import statistics
-import zipfile
 
 import nox
 
@@ -101,56 +99,47 @@ def vet(session):
     session.run("go", "vet", "./...")
 
 
-MODULE = "dlbridge/bindings/go"
+MODULE = re.search(r"^module (\S+)$", (HERE / "go.mod").read_text(), re.MULTILINE)[1]
 # A path of which `go get` can find the module once it is hosted: its first part has a dot.
-HOSTED = f"example.org/{MODULE}"
-VERSION = (
-    "v"
-    + re.search(
-        r'^#define DLBRIDGE_VERSION_STRING "(.*)"$',
-        (ROOT / "include/dlbridge/dlbridge.h").read_text(),
-        re.MULTILINE,
-    )[1]
-)
+HOSTED = MODULE if "." in MODULE.split("/")[0] else f"example.org/{MODULE}"
+# The binding, and the conformance kit, a module of its own.
+MODULES = ("", "/conformance")
 
 
-def proxied(folder):
-    """The module under its hosted path, in the layout of a module proxy; returns its URL."""
-    proxy = folder / "proxy" / HOSTED / "@v"
-    proxy.mkdir(parents=True)
-    text = (HERE / "go.mod").read_text().replace(MODULE, HOSTED)
-    (proxy / f"{VERSION}.mod").write_text(text)
-    (proxy / f"{VERSION}.info").write_text(json.dumps({"Version": VERSION}))
-    (proxy / "list").write_text(f"{VERSION}\n")
-    with zipfile.ZipFile(proxy / f"{VERSION}.zip", "w") as archive:
-        # Folders with a go.mod of their own are other modules.
-        others = {path.parent for path in HERE.glob("*/**/go.mod")}
-        for path in sorted(HERE.rglob("*")):
-            inside = path.relative_to(HERE)
-            if "testdata" in inside.parts or not others.isdisjoint(path.parents):
-                continue
-            if path.suffix in (".go", ".c", ".h", ".mod"):
-                code = path.read_text().replace(f'"{MODULE}', f'"{HOSTED}')
-                archive.writestr(f"{HOSTED}@{VERSION}/{inside}", code.replace(
-                    f"module {MODULE}", f"module {HOSTED}"))  # fmt: skip
-    return f"file://{folder}/proxy"
+def library_version():
+    text = (ROOT / "include/dlbridge/dlbridge.h").read_text()
+    return re.search(r'^#define DLBRIDGE_VERSION_STRING "(.*)"$', text, re.MULTILINE)[1]
+
+
+def proxied(session, folder):
+    """The modules as a module proxy serves them, by the rules of golang.org/x/mod; its URL."""
+    proxy = folder / "proxy"
+    for inside in MODULES:
+        where = ("-folder", f"{HERE}{inside}", "-hosted", f"{HOSTED}{inside}")
+        options = ("-licence", str(ROOT / "LICENSE"), "-proxy", str(proxy))
+        pack = ("go", "run", "-C", str(ROOT / "packaging/gomodule"), ".")
+        session.run(*pack, *where, "-version", f"v{library_version()}", *options)
+    return f"file://{proxy}"
 
 
 @check
 def hosted(session):
-    """go get and go vet of the module under a path with a host name, from a module proxy."""
+    """go get and go vet of the modules under a path with a host name, from a module proxy."""
     folder = SCRATCH / "hosted"
     shutil.rmtree(folder, ignore_errors=True)
     user = folder / "user"
     user.mkdir(parents=True)
-    session.env.update(GOPROXY=proxied(folder), GONOSUMDB="*", GOFLAGS="-modcacherw")
+    proxy = proxied(session, folder)
+    session.env.update(GOPROXY=proxy, GONOSUMDB="*", GOFLAGS="-modcacherw")
     session.env["GOMODCACHE"] = str(folder / "modules")
     program = f'package main\n\nimport dlbridge "{HOSTED}"\n\n'
     (user / "main.go").write_text(program + "func main() { println(dlbridge.LibraryVersion()) }\n")
     with session.chdir(user):
         session.run("go", "mod", "init", "example.org/user")
-        session.run("go", "get", f"{HOSTED}@{VERSION}")
-        session.run("go", "vet", "./...", HOSTED)
+        for inside in MODULES:
+            session.run("go", "get", f"{HOSTED}{inside}@v{library_version()}")
+            session.run("go", "vet", f"{HOSTED}{inside}")
+        session.run("go", "vet", "./...")
         session.run("go", "run", ".")
 
 

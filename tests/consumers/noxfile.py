@@ -757,6 +757,30 @@ def selftest_library(session):
         expect_failure(message, expect_own_needs, place / "foreign.so")
 
 
+@selftest
+def selftest_debian(session):
+    """A symbol more or less fails the build of the package, as does a tag of lintian."""
+    place = Scenario(session)
+    name = f"libdlbridge{ABI}.symbols"
+    files = " ".join(f"{ROOT}/debian/{file}" for file in ("control", "changelog", name))
+    place.run(f"mkdir debian; cp {files} debian")
+    compare = f"dpkg-gensymbols -p{RUNTIME} -e$PREFIX/lib/{SONAME} -Idebian/{name} -O/dev/null -c4"
+    place.run(compare)
+    more = f" dlbridge_more@DLBRIDGE_0.3 {LEAST}"
+    place.run(f"cp debian/{name} good; echo '{more}' >>debian/{name}")
+    place.rejected("some symbols or patterns disappeared", compare)
+    place.run(f"grep --invert-match dlbridge_import@ good >debian/{name}")
+    place.rejected("some new symbols appeared", compare)
+    unpack = (
+        f'import debian, pathlib; debian.unpack(pathlib.Path("{source()}"), pathlib.Path.cwd())'
+    )
+    place.run(f"mkdir made; cd made; python3 -Bc '{unpack}'", PYTHONPATH=ROOT / "packaging")
+    place.run(f"cd made; rm dlbridge-{VERSION}/debian/source/lintian-overrides")
+    place.run(f"cd made; dpkg-source --build dlbridge-{VERSION}")
+    check = "lintian --fail-on pedantic --pedantic --allow-root"
+    place.rejected("no-homepage-field", f"{check} made/*.dsc")
+
+
 LEFT_BEHIND = {
     "a variable: stray": "set(stray 1 PARENT_SCOPE)",
     "a changed variable: CMAKE_CXX_IMPLICIT_LINK_LIBRARIES": (
