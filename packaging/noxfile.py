@@ -177,14 +177,18 @@ def new_project(name):
     return folder
 
 
+def expect_symbols(file):
+    listed = output(f"nm --dynamic --defined-only --with-symbol-versions {file}")
+    names = {line.split()[2] for line in listed.splitlines() if " T " in line}
+    same_names(names, set((ROOT / "abi/symbols.txt").read_text().split()))
+
+
 def expect_library(file):
     """Like the library of CMake: what it needs, exports, and how it is hardened."""
     support.expect_own_needs(file)
     if file.suffix != ".a":
         support.expect_hardened(file)
-        listed = output(f"nm --dynamic --defined-only --with-symbol-versions {file}")
-        names = {line.split()[2] for line in listed.splitlines() if " T " in line}
-        same_names(names, set((ROOT / "abi/symbols.txt").read_text().split()))
+        expect_symbols(file)
 
 
 def expect_program(folder, script, linkage, lib="installed/lib"):
@@ -267,7 +271,12 @@ def conda(session):
     script = f"{python} -B $ROOT/packaging/recipes/conda_build.py recipes/conda/recipe.yaml conda"
     package = run(script, folder).strip().splitlines()[-1]
     run(f"cd conda && unzip -q {package} && tar --extract --file pkg-*.tar.zst", folder)
-    expect_library(support.library(folder / "conda/lib", "shared").resolve())
+    file = support.library(folder / "conda/lib", "shared").resolve()
+    expect_symbols(file)
+    support.expect_hardened(file)
+    # conda gives each library a run path to its own folder.
+    paths = dynamic(file, "RUNPATH") + dynamic(file, "RPATH")
+    demand(all(path.startswith("$ORIGIN") for path in paths), f"run path of {file}: {paths}")
 
 
 @recipes
