@@ -11,6 +11,7 @@ import argparse
 import itertools
 import math
 import random
+import re
 import statistics
 import sys
 
@@ -119,6 +120,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.002, help="of each batch")
+    parser.add_argument("--only", default="", help="a regular expression of titles")
     options = parser.parse_args()
     bench = Runner([options.binary])
     peers = [start_peer(options.numpy_python, "numpy"), start_peer(options.torch_python, "torch")]
@@ -127,6 +129,7 @@ def main():
         sys.exit("neither NumPy nor PyTorch was found")
     count = {"slower": 0, "inconclusive": 0}
     cases = layouts(options.layouts, options.seed)
+    cases = [case for case in cases if re.search(options.only, case.title)]
     for case in cases:
         found = measure(case, bench, peers, options)
         base = statistics.median(found["memcpy"])

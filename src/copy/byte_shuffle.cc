@@ -22,55 +22,101 @@ namespace {
 
 constexpr uint8_t kElsewhere = 0x80;
 
-// Assigns each byte of the target to a window. Each window starts at the lowest byte that has none
-// yet. Returns false if there would be too many windows.
-bool PlaceWindows(const int64_t* from, int64_t bytes, Shuffle* out) {
-  bool placed[kMaxVector] = {};
-  out->reach = INT64_MIN;
-  out->windows = 0;
-  for (int64_t left = bytes; left > 0;) {
+// The elements of a vector in the order of the source, from the lowest. Axes with a longer distance
+// are counted more slowly. That is the order if no axis reaches over the step of a slower one; else
+// the result is correct, but there are more windows than necessary.
+class Elements {
+ public:
+  Elements(const Group& group, int64_t groups, int64_t step) {
+    for (int i = 0; i < group.axes; ++i) {
+      Insert(group.axis[i]);
+    }
+    if (groups > 1) {
+      Insert({groups, step, group.bytes});
+    }
+  }
+
+  int64_t from() const { return from_; }
+  int64_t to() const { return to_; }
+
+  // False after the last element.
+  bool Next() {
+    for (int i = count_ - 1; i >= 0; --i) {
+      from_ += axis_[i].from;
+      to_ += axis_[i].to;
+      if (++index_[i] < axis_[i].extent) {
+        return true;
+      }
+      from_ -= axis_[i].from * axis_[i].extent;
+      to_ -= axis_[i].to * axis_[i].extent;
+      index_[i] = 0;
+    }
+    return false;
+  }
+
+ private:
+  void Insert(PlaneAxis axis) {
+    if (axis.from < 0) {
+      from_ += (axis.extent - 1) * axis.from;
+      to_ += (axis.extent - 1) * axis.to;
+      axis.from = -axis.from;
+      axis.to = -axis.to;
+    }
+    int at = count_++;
+    for (; at > 0 && axis_[at - 1].from < axis.from; --at) {
+      axis_[at] = axis_[at - 1];
+    }
+    axis_[at] = axis;
+  }
+
+  int count_ = 0;
+  int64_t from_ = 0;
+  int64_t to_ = 0;
+  PlaneAxis axis_[kMaxGroupAxes + 1];
+  int64_t index_[kMaxGroupAxes + 1] = {};
+};
+
+// Assigns one byte of the target to the current window, or to a new one if that does not reach it.
+// Returns false if there would be too many windows.
+bool PlaceByte(int64_t from, int64_t to, Shuffle* out) {
+  int window = out->windows - 1;
+  if (window < 0 || from < out->offset[window] || from - out->offset[window] >= out->width) {
     if (out->windows == kMaxWindows) {
       return false;
     }
-    int64_t lowest = INT64_MAX;
-    for (int64_t i = 0; i < bytes; ++i) {
-      // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): `bytes` are set
-      lowest = !placed[i] && from[i] < lowest ? from[i] : lowest;
-    }
-    const int window = out->windows++;
-    uint64_t used = 0;
-    uint8_t length = 0;
+    window = out->windows++;
+    out->offset[window] = from;
+    out->length[window] = 0;
+    out->used[window] = 0;
     std::memset(out->place[window], kElsewhere, kMaxVector);
-    for (int64_t i = 0; i < bytes; ++i) {
-      if (placed[i] || from[i] - lowest >= out->width) {
-        continue;
-      }
-      const auto place = static_cast<uint8_t>(from[i] - lowest);
-      out->place[window][i] = place;
-      length = place >= length ? static_cast<uint8_t>(place + 1) : length;
-      used |= uint64_t{1} << i;
-      placed[i] = true;
-      --left;
-    }
-    out->offset[window] = lowest;
-    out->length[window] = length;
-    out->used[window] = used;
-    out->reach = lowest + out->width > out->reach ? lowest + out->width : out->reach;
   }
+  const int64_t place = from - out->offset[window];
+  out->place[window][to] = static_cast<uint8_t>(place);
+  out->length[window] =
+      place >= out->length[window] ? static_cast<uint8_t>(place + 1) : out->length[window];
+  out->used[window] |= uint64_t{1} << to;
   return true;
 }
 
 bool PlanVector(const Group& group, const GroupRow& row, int64_t groups, Shuffle* out) {
-  int64_t from[kMaxVector];
-  for (int64_t g = 0, i = 0; g < groups; ++g) {
-    for (int64_t byte = 0; byte < group.bytes; ++byte, ++i) {
-      from[i] = g * row.from + group.from[byte];
-    }
-  }
   out->groups = groups;
   out->from_step = groups * row.from;
   out->to_step = groups * group.bytes;
-  return PlaceWindows(from, out->to_step, out);
+  out->windows = 0;
+  Elements elements(group, groups, row.from);
+  do {
+    for (int64_t byte = 0; byte < group.item; ++byte) {
+      if (!PlaceByte(elements.from() + byte, elements.to() + byte, out)) {
+        return false;
+      }
+    }
+  } while (elements.Next());
+  out->reach = INT64_MIN;
+  for (int i = 0; i < out->windows; ++i) {
+    const int64_t end = out->offset[i] + out->width;
+    out->reach = end > out->reach ? end : out->reach;
+  }
+  return true;
 }
 
 // ------------------------------------------------------------------------------- vectors
@@ -285,7 +331,7 @@ int64_t ShuffleWidth() {
   return level >= VectorLevel::kAvx512Vbmi ? 64 : level >= VectorLevel::kShuffle ? 16 : 0;
 }
 
-bool PlanShuffle(const Group& group, const GroupRow& row, int64_t item, Shuffle* out) {
+bool PlanShuffle(const Group& group, const GroupRow& row, bool transposes, Shuffle* out) {
   out->width = ShuffleWidth();
   if (out->width == 0 || row.from == 0) {
     return false;
@@ -294,8 +340,11 @@ bool PlanShuffle(const Group& group, const GroupRow& row, int64_t item, Shuffle*
   groups = groups < row.extent ? groups : row.extent;
   for (; groups > 0; groups /= 2) {
     if (PlanVector(group, row, groups, out)) {
-      // A window takes a load and a shuffle, an element a load and a store.
-      return int64_t{3} * (out->windows + 1) < 2 * (out->to_step / item);
+      // A window takes a load and a shuffle, an element a load and a store. Transposing takes as
+      // long as four windows of 64 bytes, or one of 16 bytes.
+      const int64_t elements = out->to_step / group.item;
+      const int64_t other = transposes ? out->to_step / (out->width == 64 ? 4 : 2) : 2 * elements;
+      return int64_t{3} * (out->windows + 1) < other;
     }
   }
   return false;
@@ -316,7 +365,7 @@ void RunShuffle(const Shuffle& shuffle, const char* from, char* to, int64_t coun
 
 int64_t ShuffleWidth() { return 0; }
 
-bool PlanShuffle(const Group& /*group*/, const GroupRow& /*row*/, int64_t /*item*/,
+bool PlanShuffle(const Group& /*group*/, const GroupRow& /*row*/, bool /*transposes*/,
                  Shuffle* /*out*/) {
   return false;
 }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "copy/plane_copy.h"
 #include "copy/vector_level.h"
 
 namespace dlbridge {
@@ -17,10 +18,14 @@ namespace dlbridge {
 constexpr int kMaxVector = 64;   // bytes of the widest vector
 constexpr int kMaxWindows = 16;  // of the source, for one vector of the target
 
-// The bytes of a group: where each is in the source, counted from the group's first element.
+constexpr int kMaxGroupAxes = 6;  // of extents from 2 on, in less than kMaxVector elements
+
+// A few axes whose elements are adjacent in the target.
 struct Group {
-  int64_t bytes;
-  int64_t from[kMaxVector];
+  int64_t item;   // bytes of an element
+  int64_t bytes;  // of the group
+  int axes;
+  PlaneAxis axis[kMaxGroupAxes];
 };
 
 // A row of groups, which are adjacent in the target.
@@ -46,8 +51,9 @@ struct Shuffle {
 // The bytes of a vector; 0 if the processor has no byte shuffles.
 int64_t ShuffleWidth();
 
-// Returns false if shuffles are not faster than copying elements of `item` bytes one by one.
-bool PlanShuffle(const Group& group, const GroupRow& row, int64_t item, Shuffle* out);
+// Returns false if shuffles are not faster than copying the elements one by one, or than transposing
+// them if `transposes`.
+bool PlanShuffle(const Group& group, const GroupRow& row, bool transposes, Shuffle* out);
 
 // Copies `count` groups, at least `shuffle.groups`. Reads nothing from `source_end` on, and only
 // bytes between the first and the last byte of the groups before it.

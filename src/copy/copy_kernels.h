@@ -43,12 +43,6 @@ struct MoveEnds {
   int64_t tail;
 };
 
-struct MoveBytes {
-  explicit MoveBytes(int64_t item) : bytes(static_cast<size_t>(item)) {}
-  void operator()(const char* from, char* to) const { std::memcpy(to, from, bytes); }
-  size_t bytes;
-};
-
 struct Bytes16 {
   uint64_t halves[2];
 };

@@ -13,30 +13,20 @@ constexpr int64_t kLeastBytes = 1024;
 // first-level cache.
 constexpr int64_t kChunk = 8192;
 
-// The fastest axes of the target, as many as fit half a vector.
+// The fastest axes of the target, as many as fit a vector.
 struct Grouping {
   Group group;
   int axes;  // that remain outside; the last of them is the row
 };
 
-void AddAxis(const PlaneAxis& axis, Group* group) {
-  const int64_t bytes = group->bytes;
-  for (int64_t i = 1; i < axis.extent; ++i) {
-    for (int64_t byte = 0; byte < bytes; ++byte) {
-      group->from[i * bytes + byte] = group->from[byte] + i * axis.from;
-    }
-  }
-  group->bytes *= axis.extent;
-}
-
 void MakeGrouping(const Axes& axes, int64_t width, Grouping* out) {
-  out->group.bytes = axes.item();
-  for (int64_t byte = 0; byte < axes.item(); ++byte) {
-    out->group.from[byte] = byte;
-  }
+  Group& group = out->group;
+  group = {axes.item(), axes.item(), 0, {}};
   out->axes = axes.count();
-  while (out->axes > 1 && axes[out->axes - 1].extent <= width / 2 / out->group.bytes) {
-    AddAxis(axes[--out->axes], &out->group);
+  while (out->axes > 1 && axes[out->axes - 1].extent <= width / group.bytes) {
+    const PlaneAxis& axis = axes[--out->axes];
+    group.axis[group.axes++] = axis;
+    group.bytes *= axis.extent;
   }
 }
 
@@ -107,7 +97,7 @@ bool CopyGroups(Axes* axes, const char* from, char* to) {
   const PlaneAxis column = (*axes)[grouping.axes - 1];
   Shuffle shuffle;
   if (IsStreamed(column, grouping.group, axes->item()) ||
-      !PlanShuffle(grouping.group, {column.extent, column.from}, axes->item(), &shuffle)) {
+      !PlanShuffle(grouping.group, {column.extent, column.from}, false, &shuffle)) {
     return false;
   }
   const char* source_end = from + axes->reach();

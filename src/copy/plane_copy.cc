@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "copy/copy_kernels.h"
+#include "copy/fill.h"
+#include "copy/run_copy.h"
 #include "copy/wide_tile.h"
 
 namespace dlbridge {
@@ -24,26 +26,6 @@ constexpr int64_t kBlock = kBlockSide * kBlockSide;
 int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // ------------------------------------------------------------------------------- row by row
-
-// Repeats one element. The part already written is the source of the next part.
-void Repeat(const char* from, int64_t item, int64_t count, char* to) {
-  constexpr int64_t kPart = 4096;  // least size of a large part: the source stays in the cache
-  const int64_t total = item * count;
-  std::memcpy(to, from, static_cast<size_t>(item));
-  int64_t source = item;
-  for (int64_t done = item; done < total;) {
-    const int64_t bytes = Least(source, total - done);
-    std::memcpy(to + done, to, static_cast<size_t>(bytes));
-    done += bytes;
-    source = source < kPart ? done : source;
-  }
-}
-
-void RepeatElements(const Plane& plane, const char* from, char* to) {
-  for (int64_t r = 0; r < plane.row.extent; ++r) {
-    Repeat(from + r * plane.row.from, plane.column.to, plane.column.extent, to + r * plane.row.to);
-  }
-}
 
 #if DLBRIDGE_SHUFFLES
 
@@ -370,9 +352,6 @@ CopyPlane TransposeOf(const Plane& plane) {
 // ------------------------------------------------------------------------------- choosing
 
 CopyPlane ElementsOf(int64_t item) {
-  if (item > 32) {
-    return CopyElements<MoveBytes>;
-  }
   if (item > 16) {
     return CopyElements<MoveEnds<Bytes16>>;
   }
@@ -440,8 +419,11 @@ CopyPlane VectorisedOf(const Plane& /*plane*/, bool /*crosses*/) { return nullpt
 }  // namespace
 
 CopyPlane ChooseCopy(const Plane& plane) {
+  if (plane.column.to >= kLeastRun) {
+    return ChooseRuns(plane);
+  }
   if (plane.column.from == 0) {
-    return RepeatElements;
+    return ChooseFill(plane.column.to);
   }
   const bool crosses = Crosses(plane);
   const CopyPlane vectorised = VectorisedOf(plane, crosses);

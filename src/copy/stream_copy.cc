@@ -15,7 +15,6 @@ namespace dlbridge {
 
 namespace {
 
-constexpr int64_t kLeastStreamed = 64 << 20;
 constexpr int64_t kVector = 64;
 constexpr int64_t kBatch = 4 * kVector;
 
@@ -36,8 +35,8 @@ __attribute__((target("avx512f"))) void Stream(const char* from, char* to, int64
 
 }  // namespace
 
-void CopyContiguous(const char* from, char* to, int64_t bytes) {
-  if (bytes < kLeastStreamed || GetVectorLevel() < VectorLevel::kAvx512Vbmi) {
+void StreamContiguous(const char* from, char* to, int64_t bytes) {
+  if (bytes < 2 * kBatch || GetVectorLevel() < VectorLevel::kAvx512Vbmi) {
     std::memcpy(to, from, static_cast<size_t>(bytes));
     return;
   }
@@ -52,10 +51,19 @@ void CopyContiguous(const char* from, char* to, int64_t bytes) {
 
 #else
 
-void CopyContiguous(const char* from, char* to, int64_t bytes) {
+void StreamContiguous(const char* from, char* to, int64_t bytes) {
   std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 #endif
+
+void CopyContiguous(const char* from, char* to, int64_t bytes) {
+  constexpr int64_t kLeastStreamed = 64 << 20;
+  if (bytes >= kLeastStreamed) {
+    StreamContiguous(from, to, bytes);
+  } else {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+}
 
 }  // namespace dlbridge

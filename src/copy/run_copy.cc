@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "copy/run_copy.h"
+
+#include <cstring>
+
+#include "copy/stream_copy.h"
+#include "copy/vector_level.h"
+#include "support/checked.h"
+
+#if DLBRIDGE_X86_KERNELS
+#include <immintrin.h>
+#endif
+
+namespace dlbridge {
+namespace {
+
+// In the order of the target, so that its lines are written one after the other.
+template <void (*kCopy)(const char*, char*, int64_t)>
+void CopyRuns(const Plane& plane, const char* from, char* to) {
+  for (int64_t r = 0; r < plane.row.extent; ++r) {
+    const char* source = from + r * plane.row.from;
+    char* target = to + r * plane.row.to;
+    for (int64_t c = 0; c < plane.column.extent; ++c) {
+      kCopy(source + c * plane.column.from, target + c * plane.column.to, plane.column.to);
+    }
+  }
+}
+
+void CopyByLibrary(const char* from, char* to, int64_t bytes) {
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+#if DLBRIDGE_X86_KERNELS
+
+#define DLBRIDGE_AVX2 __attribute__((target("avx2")))
+
+constexpr int64_t kVector = 32;
+constexpr int64_t kBatch = 4 * kVector;
+
+DLBRIDGE_AVX2 DLBRIDGE_INLINE __m256i LoadVector(const char* from) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+}
+DLBRIDGE_AVX2 DLBRIDGE_INLINE void StoreVector(char* to, __m256i vector) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
+}
+
+// Instead of memcpy, which takes a few nanoseconds for its decisions, and which some C libraries
+// implement from a few KiB on with an instruction that is slow where source and target are not
+// aligned alike. The last vector overlaps the one before it.
+DLBRIDGE_AVX2 void CopyByVectors(const char* from, char* to, int64_t bytes) {
+  int64_t at = 0;
+  for (; at + kBatch <= bytes; at += kBatch) {
+    const __m256i a = LoadVector(from + at);
+    const __m256i b = LoadVector(from + at + kVector);
+    const __m256i c = LoadVector(from + at + 2 * kVector);
+    const __m256i d = LoadVector(from + at + 3 * kVector);
+    StoreVector(to + at, a);
+    StoreVector(to + at + kVector, b);
+    StoreVector(to + at + 2 * kVector, c);
+    StoreVector(to + at + 3 * kVector, d);
+  }
+  for (; at + kVector < bytes; at += kVector) {
+    StoreVector(to + at, LoadVector(from + at));
+  }
+  StoreVector(to + bytes - kVector, LoadVector(from + bytes - kVector));
+}
+
+#endif
+
+}  // namespace
+
+CopyPlane ChooseRuns(const Plane& plane) {
+  // In shorter runs, the lines at both ends, which are written partially, take longer than
+  // streaming saves.
+  constexpr int64_t kLeastStreamed = 64 << 10;
+  if (plane.bytes >= kHuge && plane.column.to >= kLeastStreamed) {
+    return CopyRuns<StreamContiguous>;
+  }
+#if DLBRIDGE_X86_KERNELS
+  if (GetVectorLevel() >= VectorLevel::kAvx2) {
+    return CopyRuns<CopyByVectors>;
+  }
+#endif
+  return CopyRuns<CopyByLibrary>;
+}
+
+}  // namespace dlbridge
