@@ -145,6 +145,11 @@ class Square {
   DLBRIDGE_INLINE void Load(const char* from, int64_t step) { LoadAll(from, step, Lanes()); }
   DLBRIDGE_INLINE void Transpose() { Rounds<Count()>(); }
   DLBRIDGE_INLINE void Store(char* to, int64_t step) const { StoreAll(to, step, Lanes()); }
+  // The same with a table of offsets instead of a step.
+  DLBRIDGE_INLINE void Gather(const char* from, const int64_t* at) {
+    GatherAll(from, at, Lanes());
+  }
+  DLBRIDGE_INLINE void Scatter(char* to, const int64_t* at) const { ScatterAll(to, at, Lanes()); }
 
  private:
   template <size_t... i>
@@ -154,6 +159,16 @@ class Square {
   template <size_t... i>
   DLBRIDGE_INLINE void StoreAll(char* to, int64_t step, std::index_sequence<i...> /*rows*/) const {
     (Cached::Store(to + static_cast<int64_t>(i) * step, row_[i]), ...);
+  }
+  template <size_t... i>
+  DLBRIDGE_INLINE void GatherAll(const char* from, const int64_t* at,
+                                 std::index_sequence<i...> /*rows*/) {
+    ((row_[i] = dlbridge::Load<T>(from + at[i])), ...);
+  }
+  template <size_t... i>
+  DLBRIDGE_INLINE void ScatterAll(char* to, const int64_t* at,
+                                  std::index_sequence<i...> /*rows*/) const {
+    (Cached::Store(to + at[i], row_[i]), ...);
   }
   template <size_t kLeft>
   DLBRIDGE_INLINE void Rounds() {
@@ -182,6 +197,8 @@ class Square<Bytes16> {
   DLBRIDGE_INLINE void Store(char* to, int64_t /*step*/) const {
     std::memcpy(to, &item_, sizeof item_);
   }
+  DLBRIDGE_INLINE void Gather(const char* from, const int64_t* at) { Load(from + *at, 0); }
+  DLBRIDGE_INLINE void Scatter(char* to, const int64_t* at) const { Store(to + *at, 0); }
 
  private:
   Bytes16 item_;

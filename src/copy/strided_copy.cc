@@ -5,6 +5,7 @@
 #include "copy/axes.h"
 #include "copy/bit_copy.h"
 #include "copy/group_copy.h"
+#include "copy/permuted_copy.h"
 #include "copy/plane_copy.h"
 #include "copy/stream_copy.h"
 #include "copy/vector_level.h"
@@ -32,7 +33,8 @@ void CopyPlanes(Axes* axes, const char* from, char* to) {
 void CopyAxes(Axes* axes, const char* from, char* to) {
   if (axes->count() == 0) {
     CopyContiguous(from, to, axes->item());
-  } else if (!(DLBRIDGE_SHUFFLES != 0 && CopyGroups(axes, from, to))) {
+  } else if (!(DLBRIDGE_SHUFFLES != 0 &&
+               (CopyPermuted(axes, from, to) || CopyGroups(axes, from, to)))) {
     CopyPlanes(axes, from, to);
   }
 }

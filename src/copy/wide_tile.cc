@@ -34,9 +34,12 @@ struct Parts2 {
 
   // Parts at `from` and each `step` bytes after it.
   DLBRIDGE_AVX2 DLBRIDGE_INLINE static Vector Load(const char* from, int64_t step) {
-    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-    const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + step));
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+    return Join(from, from + step);
+  }
+  // The same at the offsets `at[0]`, `at[step]` and so on.
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static Vector Gather(const char* from, const int64_t* at,
+                                                     int step) {
+    return Join(from + at[0], from + at[step]);
   }
   DLBRIDGE_AVX2 DLBRIDGE_INLINE static Vector LoadLine(const char* from) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
@@ -65,10 +68,19 @@ struct Parts2 {
   DLBRIDGE_AVX2 DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
   }
+
+ private:
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static Vector Join(const char* a, const char* b) {
+    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(a));
+    const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(b));
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+  }
 };
 
 template <class Parts, size_t kItem, bool kStreams>
 struct Tile;
+template <class Parts, size_t kItem>
+struct Squares;
 
 struct Parts4 {
   using Vector = __m512i;
@@ -77,15 +89,12 @@ struct Parts4 {
   static constexpr __mmask8 kAll8 = 0xff;
   static constexpr __mmask16 kAll16 = 0xffff;
 
-  DLBRIDGE_AVX512 DLBRIDGE_INLINE static __m128i Part(const char* from) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-  }
   DLBRIDGE_AVX512 DLBRIDGE_INLINE static Vector Load(const char* from, int64_t step) {
-    const __m256i low =
-        _mm256_inserti128_si256(_mm256_castsi128_si256(Part(from)), Part(from + step), 1);
-    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(Part(from + 2 * step)),
-                                                 Part(from + 3 * step), 1);
-    return _mm512_maskz_inserti64x4(kAll8, _mm512_castsi256_si512(low), high, 1);
+    return Join(from, from + step, from + 2 * step, from + 3 * step);
+  }
+  DLBRIDGE_AVX512 DLBRIDGE_INLINE static Vector Gather(const char* from, const int64_t* at,
+                                                       int step) {
+    return Join(from + at[0], from + at[step], from + at[2 * step], from + at[3 * step]);
   }
   DLBRIDGE_AVX512 DLBRIDGE_INLINE static Vector LoadLine(const char* from) {
     return _mm512_loadu_si512(from);
@@ -118,6 +127,17 @@ struct Parts4 {
       _mm512_storeu_si512(to, vector);
     }
   }
+
+ private:
+  DLBRIDGE_AVX512 DLBRIDGE_INLINE static __m128i Part(const char* from) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  }
+  DLBRIDGE_AVX512 DLBRIDGE_INLINE static Vector Join(const char* a, const char* b, const char* c,
+                                                     const char* d) {
+    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(Part(a)), Part(b), 1);
+    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(Part(c)), Part(d), 1);
+    return _mm512_maskz_inserti64x4(kAll8, _mm512_castsi256_si512(low), high, 1);
+  }
 };
 
 #define DLBRIDGE_PARTS Parts2
@@ -149,7 +169,37 @@ WideTile TileOf(int64_t item) {
   }
 }
 
+template <class Parts>
+CopyLattice LatticeOf(int64_t item) {
+  switch (item) {
+    case 1:
+      return Squares<Parts, 1>::CopyAll;
+    case 2:
+      return Squares<Parts, 2>::CopyAll;
+    case 4:
+      return Squares<Parts, 4>::CopyAll;
+    case 8:
+      return Squares<Parts, 8>::CopyAll;
+    case 16:
+      return Squares<Parts, 16>::CopyAll;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
+
+CopyLattice ChooseWideLattice(int64_t item, int64_t columns) {
+  const VectorLevel level = GetVectorLevel();
+  const int64_t bytes = columns * item;
+  const int64_t halves = (bytes + 31) / 32;
+  const int64_t wholes = (bytes + 63) / 64;
+  // The last vector overlaps the one before it, a long one by more.
+  if (level >= VectorLevel::kAvx512Vbmi && bytes >= 64 && 5 * halves >= 8 * wholes) {
+    return LatticeOf<Parts4>(item);
+  }
+  return level >= VectorLevel::kAvx2 && bytes >= 32 ? LatticeOf<Parts2>(item) : nullptr;
+}
 
 WideTile ChooseWideTile(int64_t item, bool streams) {
   const VectorLevel level = GetVectorLevel();
@@ -170,6 +220,8 @@ namespace dlbridge {
 WideTile ChooseWideTile(int64_t /*item*/, bool /*streams*/) { return nullptr; }
 
 void EndStreaming() {}
+
+CopyLattice ChooseWideLattice(int64_t /*item*/, int64_t /*columns*/) { return nullptr; }
 
 }  // namespace dlbridge
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transposition of tiles of 64 by 64 bytes with vectors of 32 and 64 bytes.
+// The transposition of tiles of 64 by 64 bytes and of lattices with vectors of 32 and 64 bytes.
 #ifndef DLBRIDGE_SRC_COPY_WIDE_TILE_H_
 #define DLBRIDGE_SRC_COPY_WIDE_TILE_H_
 
 #include <cstdint>
+
+#include "copy/lattice.h"
 
 namespace dlbridge {
 
@@ -15,6 +17,10 @@ using WideTile = void (*)(const char* from, int64_t from_step, char* to, int64_t
 // must be aligned to 64 bytes, and EndStreaming must be called at the end.
 WideTile ChooseWideTile(int64_t item, bool streams);
 void EndStreaming();
+
+// The kernel for lattices of elements of `item` bytes with so many columns, or NULL if this processor
+// or this size has none.
+CopyLattice ChooseWideLattice(int64_t item, int64_t columns);
 
 }  // namespace dlbridge
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A permuted rectangle: rows that are adjacent in the source, and columns that are adjacent in the
+// target. Each may combine several axes, so tables have their places on the other side.
+#ifndef DLBRIDGE_SRC_COPY_LATTICE_H_
+#define DLBRIDGE_SRC_COPY_LATTICE_H_
+
+#include <cstdint>
+
+#include "support/checked.h"
+
+namespace dlbridge {
+
+struct Lattice {
+  int64_t rows;
+  int64_t columns;
+  const int64_t* row_to;       // where each row is in the target, in bytes
+  const int64_t* column_from;  // where each column is in the source, in bytes
+};
+
+using CopyLattice = void (*)(const Lattice& lattice, const char* from, char* to);
+
+// Covers a lattice, which must not be smaller, with rectangles of `kRows` by `kColumns`. Those that
+// would exceed the lattice begin earlier: some elements are copied twice. All rows of some columns
+// come first, so that the source is read in long runs, which the processor prefetches.
+template <int kRows, int kColumns>
+class Cover {
+ public:
+  explicit Cover(const Lattice& lattice)
+      : last_row_(lattice.rows - kRows), last_column_(lattice.columns - kColumns) {}
+
+  int64_t row() const { return Least(row_, last_row_); }
+  int64_t column() const { return Least(column_, last_column_); }
+
+  // False after the last rectangle.
+  DLBRIDGE_INLINE bool Next() {
+    row_ += kRows;
+    if (row_ < last_row_ + kRows) {
+      return true;
+    }
+    row_ = 0;
+    column_ += kColumns;
+    return column_ < last_column_ + kColumns;
+  }
+
+ private:
+  static int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+  int64_t last_row_;
+  int64_t last_column_;
+  int64_t row_ = 0;
+  int64_t column_ = 0;
+};
+
+}  // namespace dlbridge
+
+#endif  // DLBRIDGE_SRC_COPY_LATTICE_H_

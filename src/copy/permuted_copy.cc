@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "copy/permuted_copy.h"
+
+#include <cstdint>
+
+#include "copy/copy_kernels.h"
+#include "copy/lattice.h"
+#include "copy/plane_copy.h"
+#include "copy/wide_tile.h"
+
+namespace dlbridge {
+
+#if DLBRIDGE_SHUFFLES
+
+namespace {
+
+// ------------------------------------------------------------------------------- planning
+
+constexpr int64_t kMost = 256;        // rows or columns of a lattice
+constexpr int64_t kEnoughBytes = 256; // so long, partial vectors at the end matter little
+constexpr int64_t kVector = 16;
+
+// Several axes that are adjacent on one side. The last of them may be cut into parts; the last part
+// then begins earlier.
+struct Side {
+  Side() { at[0] = 0; }  // the rest is not initialised, which would take longer than a small copy
+
+  int64_t count = 1;
+  PlaneAxis cut = {1, 0, 0};
+  int64_t part = 1;
+  int64_t at[kMost];  // on the other side
+};
+
+// The axes of a copy that become rows or columns.
+class Plan {
+ public:
+  explicit Plan(const Axes& axes) : axes_(axes), first_column_(axes.count()) {}
+
+  // False if rows or columns do not fill a vector, or if planes are faster.
+  bool Make() {
+    const int next = NextRows();
+    if (next < 0 || axes_[first_column_ - 1].from == 0 ||
+        (HasWholeLines(next) && HasWholeLines(first_column_ - 1))) {
+      return false;
+    }
+    bool more_rows = true;
+    bool more_columns = AddColumns();
+    while (more_rows || more_columns) {
+      const bool rows = more_rows && (rows_.count <= columns_.count || !more_columns);
+      if (rows) {
+        more_rows = AddRows();
+      } else {
+        more_columns = AddColumns();
+      }
+    }
+    return rows_.count * axes_.item() >= kVector && columns_.count * axes_.item() >= kVector;
+  }
+
+  const Side& rows() const { return rows_; }
+  const Side& columns() const { return columns_; }
+  // Of the first element, since rows that are reversed begin at their end.
+  int64_t from() const { return from_; }
+  int64_t to() const { return to_; }
+  bool Takes(int index) const { return index >= first_column_ || (row_axes_ >> index & 1) != 0; }
+
+ private:
+  // Each returns false if there are no more.
+  bool AddColumns() {
+    const int next = first_column_ - 1;
+    if (next < 0 || Takes(next) || IsComplete(columns_)) {
+      return false;
+    }
+    first_column_ = next;
+    Extend(axes_[next], axes_[next].from, &columns_);
+    return true;
+  }
+  bool AddRows() {
+    const int next = IsComplete(rows_) ? -1 : NextRows();
+    if (next < 0) {
+      return false;
+    }
+    row_axes_ |= uint64_t{1} << next;
+    PlaneAxis axis = axes_[next];
+    if (axis.from < 0) {
+      from_ += (axis.extent - 1) * axis.from;
+      to_ += (axis.extent - 1) * axis.to;
+      axis.from = -axis.from;
+      axis.to = -axis.to;
+    }
+    Extend(axis, axis.to, &rows_);
+    return true;
+  }
+  // The axis that continues the rows in the source; -1 if there is none.
+  int NextRows() const {
+    // The last axis is always a column.
+    for (int i = axes_.count() - 2; i >= 0; --i) {
+      if (Distance(axes_[i].from) == rows_.count * axes_.item() && !Takes(i)) {
+        return i;
+      }
+    }
+    return -1;
+  }
+  // Tiles of planes are as large as a line, and their stores may bypass the cache.
+  bool HasWholeLines(int axis) const { return axes_[axis].extent * axes_.item() % kLine == 0; }
+  bool IsComplete(const Side& side) const {
+    return side.part < side.cut.extent || side.count * axes_.item() >= kEnoughBytes ||
+           2 * side.count > kMost;
+  }
+  static void Extend(const PlaneAxis& axis, int64_t step, Side* side) {
+    // Parts of about the same size, so that the last one has few elements of the part before it.
+    const int64_t most = kMost / side->count;
+    const int64_t parts = (axis.extent - 1) / most + 1;
+    const int64_t part = (axis.extent - 1) / parts + 1;
+    const int64_t count = side->count * part;
+    for (int64_t i = side->count; i < count; ++i) {
+      side->at[i] = side->at[i - side->count] + step;
+    }
+    side->count = count;
+    side->part = part;
+    side->cut = axis;
+  }
+
+  const Axes& axes_;
+  int first_column_;
+  uint64_t row_axes_ = 0;
+  int64_t from_ = 0;
+  int64_t to_ = 0;
+  Side rows_;
+  Side columns_;
+};
+
+// ------------------------------------------------------------------------------- copying
+
+template <class T>
+void CopySquares(const Lattice& lattice, const char* from, char* to) {
+  constexpr int kItem = sizeof(T);
+  constexpr int kSide = kVector / kItem;
+  Cover<kSide, kSide> cover(lattice);
+  do {
+    Square<T> square;
+    square.Gather(from + cover.row() * kItem, lattice.column_from + cover.column());
+    square.Transpose();
+    square.Scatter(to + cover.column() * kItem, lattice.row_to + cover.row());
+  } while (cover.Next());
+}
+
+CopyLattice ChooseSquares(int64_t item) {
+  switch (item) {
+    case 1:
+      return CopySquares<uint8_t>;
+    case 2:
+      return CopySquares<uint16_t>;
+    case 4:
+      return CopySquares<uint32_t>;
+    case 8:
+      return CopySquares<uint64_t>;
+    case 16:
+      return CopySquares<Bytes16>;
+    default:
+      return nullptr;
+  }
+}
+
+// Calls `visit` with the offsets of each part.
+template <class Visit>
+void ForEachPart(const Side& side, const Visit& visit) {
+  for (int64_t i = 0; i < side.cut.extent; i += side.part) {
+    const int64_t first = i < side.cut.extent - side.part ? i : side.cut.extent - side.part;
+    visit(first * side.cut.from, first * side.cut.to);
+  }
+}
+
+}  // namespace
+
+bool CopyPermuted(Axes* axes, const char* from, char* to) {
+  CopyLattice copy = ChooseSquares(axes->item());
+  if (copy == nullptr) {
+    return false;
+  }
+  Plan plan(*axes);
+  if (!plan.Make()) {
+    return false;
+  }
+  const CopyLattice wide = ChooseWideLattice(axes->item(), plan.columns().count);
+  copy = wide != nullptr ? wide : copy;
+  for (int i = axes->count() - 1; i >= 0; --i) {
+    if (plan.Takes(i)) {
+      axes->Take(i);
+    }
+  }
+  const Lattice lattice = {plan.rows().count, plan.columns().count, plan.rows().at,
+                           plan.columns().at};
+  axes->ForEach(from + plan.from(), to + plan.to(), [&](const char* source, char* target) {
+    ForEachPart(plan.rows(), [&](int64_t row_from, int64_t row_to) {
+      ForEachPart(plan.columns(), [&](int64_t column_from, int64_t column_to) {
+        copy(lattice, source + row_from + column_from, target + row_to + column_to);
+      });
+    });
+  });
+  return true;
+}
+
+#else
+
+bool CopyPermuted(Axes* /*axes*/, const char* /*from*/, char* /*to*/) { return false; }
+
+#endif  // DLBRIDGE_SHUFFLES
+
+}  // namespace dlbridge
