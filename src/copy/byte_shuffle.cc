@@ -331,7 +331,7 @@ int64_t ShuffleWidth() {
   return level >= VectorLevel::kAvx512Vbmi ? 64 : level >= VectorLevel::kShuffle ? 16 : 0;
 }
 
-bool PlanShuffle(const Group& group, const GroupRow& row, bool transposes, Shuffle* out) {
+bool PlanShuffle(const Group& group, const GroupRow& row, Shuffle* out) {
   out->width = ShuffleWidth();
   if (out->width == 0 || row.from == 0) {
     return false;
@@ -340,11 +340,8 @@ bool PlanShuffle(const Group& group, const GroupRow& row, bool transposes, Shuff
   groups = groups < row.extent ? groups : row.extent;
   for (; groups > 0; groups /= 2) {
     if (PlanVector(group, row, groups, out)) {
-      // A window takes a load and a shuffle, an element a load and a store. Transposing takes as
-      // long as four windows of 64 bytes, or one of 16 bytes.
-      const int64_t elements = out->to_step / group.item;
-      const int64_t other = transposes ? out->to_step / (out->width == 64 ? 4 : 2) : 2 * elements;
-      return int64_t{3} * (out->windows + 1) < other;
+      // A window takes a load and a shuffle, an element a load and a store.
+      return int64_t{3} * (out->windows + 1) < 2 * (out->to_step / group.item);
     }
   }
   return false;
@@ -365,8 +362,7 @@ void RunShuffle(const Shuffle& shuffle, const char* from, char* to, int64_t coun
 
 int64_t ShuffleWidth() { return 0; }
 
-bool PlanShuffle(const Group& /*group*/, const GroupRow& /*row*/, bool /*transposes*/,
-                 Shuffle* /*out*/) {
+bool PlanShuffle(const Group& /*group*/, const GroupRow& /*row*/, Shuffle* /*out*/) {
   return false;
 }
 

@@ -51,9 +51,8 @@ struct Shuffle {
 // The bytes of a vector; 0 if the processor has no byte shuffles.
 int64_t ShuffleWidth();
 
-// Returns false if shuffles are not faster than copying the elements one by one, or than transposing
-// them if `transposes`.
-bool PlanShuffle(const Group& group, const GroupRow& row, bool transposes, Shuffle* out);
+// Returns false if shuffles are not faster than copying the elements one by one.
+bool PlanShuffle(const Group& group, const GroupRow& row, Shuffle* out);
 
 // Copies `count` groups, at least `shuffle.groups`. Reads nothing from `source_end` on, and only
 // bytes between the first and the last byte of the groups before it.

@@ -146,9 +146,7 @@ class Square {
   DLBRIDGE_INLINE void Transpose() { Rounds<Count()>(); }
   DLBRIDGE_INLINE void Store(char* to, int64_t step) const { StoreAll(to, step, Lanes()); }
   // The same with a table of offsets instead of a step.
-  DLBRIDGE_INLINE void Gather(const char* from, const int64_t* at) {
-    GatherAll(from, at, Lanes());
-  }
+  DLBRIDGE_INLINE void Gather(const char* from, const int64_t* at) { GatherAll(from, at, Lanes()); }
   DLBRIDGE_INLINE void Scatter(char* to, const int64_t* at) const { ScatterAll(to, at, Lanes()); }
 
  private:
@@ -197,8 +195,6 @@ class Square<Bytes16> {
   DLBRIDGE_INLINE void Store(char* to, int64_t /*step*/) const {
     std::memcpy(to, &item_, sizeof item_);
   }
-  DLBRIDGE_INLINE void Gather(const char* from, const int64_t* at) { Load(from + *at, 0); }
-  DLBRIDGE_INLINE void Scatter(char* to, const int64_t* at) const { Store(to + *at, 0); }
 
  private:
   Bytes16 item_;

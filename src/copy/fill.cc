@@ -120,8 +120,33 @@ struct Wide32 {
 #undef DLBRIDGE_WIDE
 #undef DLBRIDGE_TARGET
 
+#define DLBRIDGE_AVX512 __attribute__((target("avx512f")))
+
+struct Wide64 {
+  using Vector = __m512i;
+  static constexpr int64_t kBytes = 64;
+
+  DLBRIDGE_AVX512 DLBRIDGE_INLINE static Vector Of(const Pattern& pattern) {
+    constexpr __mmask16 kAll = 0xffff;  // gcc 12 warns of the instruction without a mask
+    return _mm512_maskz_broadcast_i32x4(
+        kAll, _mm_loadu_si128(reinterpret_cast<const __m128i*>(pattern.halves)));
+  }
+  DLBRIDGE_AVX512 DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
+    _mm512_storeu_si512(to, vector);
+  }
+};
+
+#define DLBRIDGE_WIDE Wide64
+#define DLBRIDGE_TARGET DLBRIDGE_AVX512
+#include "copy/fill_kernel.inc"
+#undef DLBRIDGE_WIDE
+#undef DLBRIDGE_TARGET
+
 template <class T>
 CopyPlane FillOf() {
+  if (GetVectorLevel() >= VectorLevel::kAvx512Vbmi) {
+    return Fill<Wide64, T>::Rows;
+  }
   return GetVectorLevel() >= VectorLevel::kAvx2 ? Fill<Wide32, T>::Rows : Fill<Wide16, T>::Rows;
 }
 

@@ -9,6 +9,8 @@ namespace {
 
 // Smaller copies take less time than the plan of a shuffle.
 constexpr int64_t kLeastBytes = 1024;
+// Elements of a vector of the baseline: copying them one by one is as fast.
+constexpr int64_t kVector = 16;
 // Bytes of the source that are read again for each row of a plane that crosses: they stay in the
 // first-level cache.
 constexpr int64_t kChunk = 8192;
@@ -89,7 +91,8 @@ void CopyRows(const Rows& rows, const char* from, char* to) {
 
 bool CopyGroups(Axes* axes, const char* from, char* to) {
   const int64_t width = ShuffleWidth();
-  if (axes->bytes() < kLeastBytes || axes->item() > width / 2 || IsTransposition(*axes, width)) {
+  if (axes->bytes() < kLeastBytes || axes->item() > width / 2 || axes->item() == kVector ||
+      IsTransposition(*axes, width)) {
     return false;
   }
   Grouping grouping;
@@ -97,7 +100,7 @@ bool CopyGroups(Axes* axes, const char* from, char* to) {
   const PlaneAxis column = (*axes)[grouping.axes - 1];
   Shuffle shuffle;
   if (IsStreamed(column, grouping.group, axes->item()) ||
-      !PlanShuffle(grouping.group, {column.extent, column.from}, false, &shuffle)) {
+      !PlanShuffle(grouping.group, {column.extent, column.from}, &shuffle)) {
     return false;
   }
   const char* source_end = from + axes->reach();

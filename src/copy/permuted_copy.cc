@@ -2,6 +2,7 @@
 #include "copy/permuted_copy.h"
 
 #include <cstdint>
+#include <cstring>
 
 #include "copy/copy_kernels.h"
 #include "copy/lattice.h"
@@ -16,8 +17,8 @@ namespace {
 
 // ------------------------------------------------------------------------------- planning
 
-constexpr int64_t kMost = 256;        // rows or columns of a lattice
-constexpr int64_t kEnoughBytes = 256; // so long, partial vectors at the end matter little
+constexpr int64_t kMost = 256;         // rows or columns of a lattice
+constexpr int64_t kEnoughBytes = 256;  // so long, partial vectors at the end matter little
 constexpr int64_t kVector = 16;
 
 // Several axes that are adjacent on one side. The last of them may be cut into parts; the last part
@@ -101,7 +102,10 @@ class Plan {
     return -1;
   }
   // Tiles of planes are as large as a line, and their stores may bypass the cache.
-  bool HasWholeLines(int axis) const { return axes_[axis].extent * axes_.item() % kLine == 0; }
+  bool HasWholeLines(int axis) const {
+    const int64_t bytes = axes_[axis].extent * axes_.item();
+    return bytes % kLine == 0 && (bytes >= kEnoughBytes || axes_.count() == 2);
+  }
   bool IsComplete(const Side& side) const {
     return side.part < side.cut.extent || side.count * axes_.item() >= kEnoughBytes ||
            2 * side.count > kMost;
@@ -144,6 +148,17 @@ void CopySquares(const Lattice& lattice, const char* from, char* to) {
   } while (cover.Next());
 }
 
+// Elements as large as a vector need no transposition.
+void CopyVectors(const Lattice& lattice, const char* from, char* to) {
+  for (int64_t r = 0; r < lattice.rows; ++r) {
+    const char* source = from + r * kVector;
+    char* target = to + lattice.row_to[r];
+    for (int64_t c = 0; c < lattice.columns; ++c) {
+      std::memcpy(target + c * kVector, source + lattice.column_from[c], kVector);
+    }
+  }
+}
+
 CopyLattice ChooseSquares(int64_t item) {
   switch (item) {
     case 1:
@@ -155,7 +170,7 @@ CopyLattice ChooseSquares(int64_t item) {
     case 8:
       return CopySquares<uint64_t>;
     case 16:
-      return CopySquares<Bytes16>;
+      return CopyVectors;
     default:
       return nullptr;
   }

@@ -7,8 +7,8 @@
 
 namespace dlbridge {
 
-// Returns false, without a change, if squares in registers do not suit the layout. At least one axis
-// must be left in `axes`.
+// Returns false, without a change, if squares in registers do not suit the layout. At least one
+// axis must be left in `axes`.
 bool CopyPermuted(Axes* axes, const char* from, char* to);
 
 }  // namespace dlbridge

@@ -7,8 +7,8 @@
 
 namespace dlbridge {
 
-// Like memcpy. From 64 MiB on it is StreamContiguous: memcpy of the C library bypasses the cache only
-// from a size that depends on the shared cache, which may be hundreds of MiB.
+// Like memcpy. From 64 MiB on it is StreamContiguous: memcpy of the C library bypasses the cache
+// only from a size that depends on the shared cache, which may be hundreds of MiB.
 void CopyContiguous(const char* from, char* to, int64_t bytes);
 
 // Like memcpy, with stores that bypass the cache where the processor has vectors of 64 bytes.

@@ -18,8 +18,8 @@ using WideTile = void (*)(const char* from, int64_t from_step, char* to, int64_t
 WideTile ChooseWideTile(int64_t item, bool streams);
 void EndStreaming();
 
-// The kernel for lattices of elements of `item` bytes with so many columns, or NULL if this processor
-// or this size has none.
+// The kernel for lattices of elements of `item` bytes with so many columns, or NULL if this
+// processor or this size has none.
 CopyLattice ChooseWideLattice(int64_t item, int64_t columns);
 
 }  // namespace dlbridge

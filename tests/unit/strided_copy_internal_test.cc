@@ -347,6 +347,95 @@ TEST_F(StridedCopyTest, OfLongRowsWithEachStep) {
   }
 }
 
+// Rows of one element, of each length around the sizes of the vectors, at each place of a line.
+TEST_F(StridedCopyTest, OfRepeatedElements) {
+  for (const uint32_t size : {1, 2, 4, 8, 16, 3, 12, 24, 40}) {
+    for (int64_t length = 1; length < 600 / size + 2; length += Scale() < 1 ? 7 : 1) {
+      ASSERT_NO_FATAL_FAILURE(Check({{length}, {0}, 8 * size}));
+      ASSERT_NO_FATAL_FAILURE(Check({{5, length}, {1, 0}, 8 * size}));
+      ASSERT_NO_FATAL_FAILURE(Check({{2, 3, length}, {1, -2, 0}, 8 * size}));
+      ASSERT_NO_FATAL_FAILURE(Check({{3, length, 5}, {5, 0, 1}, 8 * size}));
+    }
+  }
+}
+
+// Runs of more bytes than an element has.
+TEST_F(StridedCopyTest, OfRuns) {
+  for (int64_t length = 33; length < 420; length += Scale() < 1 ? 17 : 1) {
+    for (const int64_t gap : {0, 1, 5, -1}) {
+      ASSERT_NO_FATAL_FAILURE(Check({{7, length}, {length + gap, 1}, 8}));
+      ASSERT_NO_FATAL_FAILURE(Check({{3, 2, length}, {-length - gap, 4 * length, 1}, 8}));
+    }
+  }
+}
+
+// Runs that overlap in the source, near the end of a vector.
+TEST_F(StridedCopyTest, OfOverlappingRuns) {
+  for (int64_t step = 1; step < 140; ++step) {
+    ASSERT_NO_FATAL_FAILURE(Check({{400, 3}, {1, 1}, 8}));
+    ASSERT_NO_FATAL_FAILURE(Check({{400, 2, 3}, {1, step, 1}, 8}));
+    ASSERT_NO_FATAL_FAILURE(Check({{400, 2, 3}, {-1, step, 1}, 16}));
+  }
+}
+
+// Several short axes in another order, some reversed: they are rows or columns together, and long
+// ones are cut into parts.
+TEST_F(StridedCopyTest, OfPermutedShortAxes) {
+  Random random(26);
+  const int64_t extents[] = {2, 3, 4, 5, 7, 8, 11, 16, 17, 31, 64, 65, 130, 257, 300};
+  const uint32_t sizes[] = {1, 2, 4, 8, 16};
+  for (size_t round = 0; round < Scaled(400); ++round) {
+    const int64_t ndim = random.Between(2, 6);
+    Layout layout;
+    layout.bits = 8 * random.Pick(sizes);
+    for (int64_t i = 0, count = 1; i < ndim; ++i) {
+      const int64_t extent = random.Pick(extents);
+      layout.shape.push_back(count * extent <= 40000 ? extent : 2);
+      count *= layout.shape.back();
+    }
+    const bool reversed_axes = random.OneIn(2);
+    layout.strides.assign(layout.shape.size(), 0);
+    int64_t step = 1;
+    for (size_t i = 0; i < layout.shape.size(); ++i) {
+      // The axes from the fastest of the source: those of the target from the slowest, or rotated.
+      const size_t axis = reversed_axes ? i : (i + layout.shape.size() / 2) % layout.shape.size();
+      layout.strides[axis] = random.OneIn(6) ? -step : step;
+      step = step * layout.shape[axis] + (random.OneIn(12) ? 3 : 0);
+    }
+    if (static_cast<size_t>(step) * layout.bits / 8 < kSourceBytes) {
+      ASSERT_NO_FATAL_FAILURE(Check(layout));
+    }
+  }
+}
+
+// Targets that are not aligned to their elements.
+TEST(StridedCopyToUnalignedMemory, AgreesWithElementwise) {
+  constexpr int64_t kCount = 100;
+  std::vector<unsigned char> from(16 * kCount * 5);
+  std::iota(from.begin(), from.end(), static_cast<unsigned char>(1));
+  std::vector<unsigned char> to(16 * kCount * 5 + 64);
+  for (const VectorLevel level : kLevels) {
+    dlbridge::LimitVectorLevel(level);
+    for (const size_t size : {2U, 4U, 8U, 16U}) {
+      for (const Axes& strides : {Axes{1, 0}, Axes{0, 1}, Axes{1, 5}, Axes{-1, -5}}) {
+        const Layout layout = {{5, kCount}, strides, static_cast<uint32_t>(8 * size)};
+        for (size_t shift = 1; shift < 16; ++shift) {
+          const int64_t first = layout.Reach().first;
+          CopyStrided({2, layout.shape.data(), strides.data(), layout.bits, layout.bits,
+                       layout.bits, &from[size * static_cast<size_t>(first)], &to[shift]});
+          ForEachElement(layout, [&](int64_t n, int64_t offset) {
+            ASSERT_EQ(std::memcmp(&to[shift + size * static_cast<size_t>(n)],
+                                  &from[size * static_cast<size_t>(first + offset)], size),
+                      0)
+                << Show(layout) << ", level " << Show(level) << ", shift " << shift;
+          });
+        }
+      }
+    }
+  }
+  dlbridge::LimitVectorLevel(VectorLevel::kAvx512Vbmi);
+}
+
 TEST(StridedCopyOfAnEmptyTensor, AccessesNothing) {
   for (const uint32_t bits : {4U, 32U}) {
     const Axes shape = {3, 0, INT64_MAX};
@@ -369,6 +458,9 @@ TEST_F(StridedCopyTest, OfLargeTensorsAgreesWithElementwise) {
       {{200, 300, 3, 3}, {1, 200, 60000, 180000}, 32},
       {{700, 750}, {0, 1}, 32},
       {{700, 750}, {1, 0}, 32},
+      {{300, 5, 700}, {1, 300, 1500}, 32},
+      {{4, 724, 724}, {1, 4, 2896}, 16},
+      {{256, 1024, 4}, {1, 256, 262144}, 8},
   };
   for (const Layout& layout : layouts) {
     ASSERT_NO_FATAL_FAILURE(Check(layout));
