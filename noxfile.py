@@ -25,7 +25,7 @@ os.chdir(ROOT)
 os.environ.setdefault("DLBRIDGE_PYTHONS", "3.11 3.12")
 
 # What `./run test` runs: everything but devices, header combinations and frameworks.
-CORE = "^(unit|conformance|plugin|abi|example|cpp|fuzz|lint)$"
+CORE = "^(unit|conformance|plugin|abi|example|cpp|fuzz|lint|tool)$"
 # What the kind of library decides.
 LINKAGE = "^(conformance|plugin|abi|example)$"
 SLOW = {"DLBRIDGE_SLOW_MACHINE": "1"}
@@ -84,7 +84,7 @@ def core_asan(session):
     binary = stages.configure(session, "asan")
     # `core` compares the corpus and the answers already.
     compared = "^(corpus_as_generated|outcomes_test)$"
-    chosen = ("-L", "^(unit|conformance|plugin|fuzz)$", "-E", compared)
+    chosen = ("-L", "^(unit|conformance|plugin|fuzz|tool)$", "-E", compared)
     stages.programs(session, binary, *chosen)
     stages.ctest(session, binary, *chosen, **SLOW, **ASAN)
 
@@ -431,6 +431,7 @@ def zig_build(session, target, name, *options, targets=()):
 def make_archive(session, machine):
     """Builds, packs and checks the release archive of a machine."""
     options = ("-DCMAKE_SHARED_LINKER_FLAGS=", "-DDLBRIDGE_DEBUG_SYMBOLS=ON")
+    options += ("-DDLBRIDGE_BUILD_TOOL=ON",)
     binary = zig_build(session, f"{machine}-linux-gnu.2.17", machine, *options)
     packed = (sys.executable, "-B", "packaging/pack.py", str(binary), str(RELEASES))
     archive = session.run(*packed, external=True, silent=True).split()[-1]

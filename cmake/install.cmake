@@ -2,6 +2,7 @@
 # Installs three components: `runtime` has the files that a program needs to run, `development` those
 # that it needs to be built, and `documentation` those that belong to both. No installed file contains
 # a path of the build or the prefix, so an installation can be moved as a whole. The component
+# `tools`, the command-line tool, is installed if it is built (install_tool.cmake). The component
 # `conformance`, the conformance kit, is installed only if it is asked for (conformance.cmake).
 
 include(GNUInstallDirs)
@@ -106,4 +107,7 @@ dlbridge_install_pc()
 
 if(DLBRIDGE_CONFORMANCE)
   include(cmake/conformance.cmake)
+endif()
+if(DLBRIDGE_BUILD_TOOL)
+  include(cmake/install_tool.cmake)
 endif()

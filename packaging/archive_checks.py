@@ -19,6 +19,8 @@ import header  # noqa: E402
 import library_checks  # noqa: E402
 
 FLOOR = (2, 17)
+# The C++ runtime is part of the program.
+TOOL_NEEDS = re.compile(r"libdlbridge\.so\.\d+$|lib(c|m|dl|pthread|rt)\.so\.\d$|ld-linux")
 # Folders of the machine that built it; a slash before them belongs to a longer, relative path.
 MACHINE_PATH = re.compile(rb"(?<![\w.])/(?:work|root|build|home/\w+|tmp)/[\w./-]*")
 
@@ -111,11 +113,12 @@ def check_machine(archive):
     return [] if found == archive.machine else [f"the library is for {found}"]
 
 
+def debug_sections(path):
+    return [name for name in elf.sections(path) if re.match(r"\.(debug|symtab|zdebug|stab)", name)]
+
+
 def check_stripped(archive):
-    names = elf.sections(library(archive))
-    return [
-        f"has a section {name}" for name in names if re.match(r"\.(debug|symtab|zdebug|stab)", name)
-    ]
+    return [f"has a section {name}" for name in debug_sections(library(archive))]
 
 
 def check_branch_protection(archive):
@@ -138,6 +141,22 @@ def floor_complaints(path):
             if not match or (int(match[1]), int(match[2])) > FLOOR:
                 complaints.append(f"needs {text} of {name} for {', '.join(sorted(users))}")
     return complaints
+
+
+def check_tool(archive):
+    """The program runs where the library runs, finds the library beside it, and is stripped."""
+    tool = archive.folder / "bin/dlbridge"
+    found = elf.machine(tool)
+    complaints = [] if found == archive.machine else [f"the program is for {found}"]
+    complaints += floor_complaints(tool)
+    needed = elf.dynamic(tool)
+    if "$ORIGIN/../lib" not in needed.get("RUNPATH", []) + needed.get("RPATH", []):
+        complaints.append("the program does not look for the library beside it")
+    foreign = [name for name in needed["NEEDED"] if not TOOL_NEEDS.match(name)]
+    complaints += [f"the program needs {name}" for name in foreign]
+    if not tool.stat().st_mode & 0o100:
+        complaints.append("the program cannot be executed")
+    return complaints + [f"the program has a section {name}" for name in debug_sections(tool)]
 
 
 def debug_archive(archive):
@@ -225,6 +244,7 @@ CHECKS = {
     "paths": check_paths,
     "machine": check_machine,
     "stripped": check_stripped,
+    "tool": check_tool,
     "branch protection": check_branch_protection,
     "floor": check_floor,
     **{name: check_library(name) for name in library_checks.SHARED_CHECKS},

@@ -6,6 +6,8 @@ import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = "share/doc/dlbridge/docs/**"
+# The first parts of the files of the command-line tool, the component `tools`.
+TOOL = ("bin/", "share/bash-completion/", "share/fish/", "share/man/", "share/zsh/")
 
 
 def expected(abi, version):

@@ -100,7 +100,7 @@ def archive_results(release):
     renamed = release.name.replace("dlbridge-", "dlbridge-9")
     yield "other name", judge(release, {"name", "contents"}, name=renamed)
     # On aarch64 alone the loader is needed, for the stack protector's value.
-    expected = {"name", "machine", "branch protection", "glibc", "needed"}
+    expected = {"name", "machine", "branch protection", "glibc", "needed", "tool"}
     yield "other machine", judge(release, expected, machine="aarch64")
 
 

@@ -46,7 +46,8 @@ def plain(time):
         member.uid = member.gid = 0
         member.uname = member.gname = ""
         member.mtime = time
-        member.mode = 0o777 if member.issym() else 0o755 if member.isdir() else 0o644
+        runs = member.isdir() or "/bin/" in member.name
+        member.mode = 0o777 if member.issym() else 0o755 if runs else 0o644
         return member
 
     return change

@@ -31,6 +31,7 @@ from support import (  # noqa: E402 needs the path above
     expect_hardened,
     expect_own_needs,
     files_below,
+    has_tool,
     installed_files,
     library,
     output,
@@ -285,10 +286,14 @@ def relocated(session, linkage):
         place.run(ARCHIVE, PACKAGES=place / "made")
         place.run(f"tar --extract --file made/{name}.tar.gz")
         equal([path.name for path in place.path.glob("dlbridge-*")], [name], "folders in it")
-        # The archive is the installed prefix, file by file; the library may be stripped.
+        # The archive is the installed prefix, file by file; programs may be stripped.
         same_names(files_below(place / name), files_below(place.prefix))
-        place.run(f"diff --recursive --exclude 'libdlbridge.so*' {name} \"$PREFIX\"")
+        place.run(f"diff --recursive --exclude 'libdlbridge.so*' --exclude bin {name} \"$PREFIX\"")
         (place / name).rename(new)
+        if has_tool():
+            equal(
+                place.run(f'"{new}/bin/dlbridge" --version').strip(), f"dlbridge {VERSION}", "tool"
+            )
     else:
         place.run('cp --archive "$PREFIX" old; mv old "a new place"')
     moved = library(new / "lib", linkage)

@@ -225,7 +225,17 @@ def installed_files(linkage):
         text = text.replace("Targets-shared", "Targets-static")
         text += "lib/libdlbridge.a\nlib/pkgconfig/dlbridge-static.pc\n"
     files = set(text.split())
+    tools = {name for name in files if name.startswith(contents.TOOL)}
+    files -= tools
     documentation = {name for name in files if name.startswith("share/doc/")}
     runtime = {name for name in files if name.startswith("lib/libdlbridge.so.")}
     development = files - documentation - runtime
-    return {"runtime": runtime, "development": development, "documentation": documentation}
+    components = {"runtime": runtime, "development": development, "documentation": documentation}
+    return {**components, "tools": tools} if linkage == "shared" and has_tool() else components
+
+
+@functools.cache
+def has_tool(tree="release"):
+    """The tool is built where its header-only libraries are installed."""
+    cache = (ROOT / f"build/{tree}/CMakeCache.txt").read_text()
+    return "DLBRIDGE_BUILD_TOOL:BOOL=ON" in cache

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The regions of each file, and the files that are generated as a whole."""
 
-from . import c, cpp, docs, functions, go, python, rust, tests
+from . import c, cpp, docs, functions, go, python, rust, tests, tool
 from .text import Problem, replace
 
 HEADER = "include/dlbridge/dlbridge.h"
@@ -24,6 +24,7 @@ def all_of(root, facts):
     """Pairs of a path and the complete text that the facts give for it."""
     source = {name: _find(root, "src", name) for name in SOURCES}
     yield from _whole(root, facts, source)
+    yield tool.PATH, tool.table(root, facts)
     found = {}
     for path, mark, body in _regions(facts, source):
         text = found.get(path) or (root / path).read_text()

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by `dlbridge completion`.
+complete -c dlbridge -f
+complete -c dlbridge -n '__fish_use_subcommand' -s h -l help -d 'print this help'
+complete -c dlbridge -n '__fish_use_subcommand' -l version -d 'print the version of the library'
+complete -c dlbridge -n '__fish_use_subcommand' -a info -d 'describe the library, its DLPack versions, and the drivers that it finds'
+complete -c dlbridge -n '__fish_use_subcommand' -a explain -d 'explain a rule or a status: its meaning, its reason, what to do'
+complete -c dlbridge -n '__fish_use_subcommand' -a check -d 'check the tensors of a file: fields, layout, broken rules'
+complete -c dlbridge -n '__fish_seen_subcommand_from info' -s h -l help -d 'print this help'
+complete -c dlbridge -n '__fish_seen_subcommand_from info' -l json -d 'print JSON'
+complete -c dlbridge -n '__fish_seen_subcommand_from explain' -s h -l help -d 'print this help'
+complete -c dlbridge -n '__fish_seen_subcommand_from explain' -l rules -d 'only rules'
+complete -c dlbridge -n '__fish_seen_subcommand_from explain' -l statuses -d 'only statuses'
+complete -c dlbridge -n '__fish_seen_subcommand_from explain' -l json -d 'print JSON'
+complete -c dlbridge -n '__fish_seen_subcommand_from explain' -a 'VERSION_MAJOR NDIM_NEGATIVE NDIM_LIMIT SHAPE_NULL STRIDES_NULL DTYPE_BITS_ZERO DTYPE_LANES_ZERO DTYPE_LANES_SCALABLE DTYPE_BITS_FIXED DTYPE_UNKNOWN DEVICE_UNKNOWN FLAGS_UNKNOWN DEVICE_ID_NEGATIVE DEVICE_ID_HOST EXTENT_NEGATIVE COUNT_OVERFLOW SIZE_OVERFLOW OFFSET_OVERFLOW DATA_NULL ADDRESS_RANGE HANDLE_RANGE BUFFER_BOUNDS CONTIGUITY ALIGNMENT DEVICE_REJECTED DTYPE_REJECTED NOT_WRITABLE NEGATIVE_STRIDE ZERO_STRIDE SELF_OVERLAP DATA_UNALIGNED VERSION_LABEL REQUIRED_VERSION LEGACY_READ_ONLY LEGACY_PADDED LEGACY_DTYPE LEGACY_DEVICE OFFSET_FOLD VIEW_BOUNDS VIEW_OFFSET IN_STORAGE COPY_DEVICE DEVICE_LABEL ALLOCATION_BOUNDS SHAPE_MISMATCH OK ERROR_INVALID_ARGUMENT ERROR_TOO_NEW ERROR_OUT_OF_MEMORY ERROR_INVALID_TENSOR ERROR_VERSION ERROR_POLICY ERROR_UNREPRESENTABLE ERROR_UNKNOWN_CODE ERROR_FOREIGN_TENSOR ERROR_UNSUPPORTED ERROR_BUFFER_TOO_SMALL ERROR_PARSE ERROR_NOT_FOUND ERROR_BOUNDS ERROR_FORKED ERROR_UNAVAILABLE ERROR_DRIVER ERROR_EXISTS ERROR_CAPTURE ERROR_DESCRIPTOR ERROR_AMBIGUOUS'
+complete -c dlbridge -n '__fish_seen_subcommand_from check' -s h -l help -d 'print this help'
+complete -c dlbridge -n '__fish_seen_subcommand_from check' -l case -x -d 'only cases of the file whose names contain TEXT'
+complete -c dlbridge -n '__fish_seen_subcommand_from check' -l brief -d 'one line for each tensor'
+complete -c dlbridge -n '__fish_seen_subcommand_from check' -l strict -d 'reject dtype codes, device types and flags that DLPack does not define'
+complete -c dlbridge -n '__fish_seen_subcommand_from check' -l writable -d 'reject tensors that are read-only or not known to be writable'
+complete -c dlbridge -n '__fish_seen_subcommand_from check' -l contiguous -x -a 'c f either' -d 'reject other layouts: last axis fastest (c), first axis fastest (f)'
+complete -c dlbridge -n '__fish_seen_subcommand_from check' -l align -x -d 'reject tensors that are not aligned to BYTES'
+complete -c dlbridge -n '__fish_seen_subcommand_from check' -l dlpack -x -d 'check for a consumer of this DLPack version (default: 1.3)'
+complete -c dlbridge -n '__fish_seen_subcommand_from check' -l json -d 'print JSON'
+complete -c dlbridge -n '__fish_seen_subcommand_from check' -F

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The texts of the command-line tool that the library does not have: those of `dlbridge explain`,
+and the names of flags, properties and states."""
+
+import re
+
+import tomllib
+
+from .c import string
+
+PATH = "tool/src/facts_table.h"
+# Why a rule exists and how it is fixed, which the documentation's pages state, too.
+WHY = "docs/site/why.toml"
+
+TABLE = """\
+// Generated from facts/*.toml and docs/site/why.toml by tools/facts.py; do not edit.
+// SPDX-License-Identifier: Apache-2.0
+// What `dlbridge explain` prints, and the names of bits and states.
+#ifndef DLBRIDGE_TOOL_SRC_FACTS_TABLE_H_
+#define DLBRIDGE_TOOL_SRC_FACTS_TABLE_H_
+
+#include "fact.h"
+
+namespace dlbridge::tool {{
+
+// clang-format off
+
+inline constexpr Fact kStatuses[] = {{
+{statuses}}};
+
+inline constexpr Fact kRules[] = {{
+{rules}}};
+
+inline constexpr Named kFlags[] = {{
+{flags}}};
+
+{groups}// The oldest and the newest release of DLPack whose tensors are legacy.
+inline constexpr char kOldestLegacy[] = "{oldest}";
+inline constexpr char kNewestLegacy[] = "{legacy}";
+// The version of a policy that names none.
+inline constexpr char kDefaultVersion[] = "{default}";
+
+// clang-format on
+
+}}  // namespace dlbridge::tool
+
+#endif  // DLBRIDGE_TOOL_SRC_FACTS_TABLE_H_
+"""
+# The enumerations whose constants the tool prints, and their tables.
+GROUPS = {"LAYOUT": "kLayoutProperties", "BACKEND": "kBackends", "STATE": "kStates"}
+
+
+def table(root, facts):
+    with (root / WHY).open("rb") as file:
+        whys = tomllib.load(file)
+    statuses = [_status(one, whys["statuses"].get(one.name, {})) for one in facts.statuses]
+    rules = [_rule(one, whys["rules"].get(one.name, {})) for one in facts.rules if one.number]
+    groups = {group.name: group for group in facts.groups}
+    return TABLE.format(
+        statuses="".join(statuses),
+        rules="".join(rules),
+        oldest=facts.dlpack["oldest"],
+        legacy=facts.dlpack["legacy"],
+        default=facts.dlpack["default"],
+        flags=_names(facts.flags, bits=True),
+        groups="".join(
+            f"inline constexpr Named {name}[] = {{\n"
+            f"{_names(groups[group].members, groups[group]['bits'])}}};\n\n"
+            for group, name in GROUPS.items()
+        ),
+    )
+
+
+def _fact(one, constant, *texts):
+    lines = ",\n   ".join(string(text) for text in (constant, one.since, *texts))
+    return f"  {{{one.number}, {string(one.name)}, {lines}}},\n"
+
+
+def _status(one, why):
+    texts = ("", "", "", why.get("why", ""), why.get("fix", ""), "", "", one["python"])
+    return _fact(one, f"DLBRIDGE_{one.name}", one.doc, *texts)
+
+
+def _rule(one, why):
+    message = (_value(one["expected"]), _value(one["found"]), one["remedy"])
+    status = "" if one["status"] == "OK" else one["status"]
+    texts = (*message, why.get("why", ""), why.get("fix", ""), one["source"], status, "")
+    return _fact(one, f"DLBRIDGE_RULE_{one.name}", f"{one.doc}.", *texts)
+
+
+def _value(text):
+    """Half of a message, with dots where the library writes a value."""
+    return re.sub(r"%[A-Za-z]", "...", text)
+
+
+def _names(items, bits):
+    return "".join(
+        f"  {{{f'1U << {one.number}' if bits else one.number}, {string(one.name)},"
+        f" {string(one.doc)}}},\n"
+        for one in items
+    )
