@@ -22,9 +22,9 @@ Terminal FindTerminal();
 
 enum class Style { kPlain, kTitle, kFaint, kGood, kBad, kNote };
 
-// The text without bytes that could move the cursor or hide text: control characters, characters that
-// change the direction of writing, and bytes that are not UTF-8 are written as \xNN. At most `limit`
-// bytes of it.
+// The text without bytes that could move the cursor or hide text: control characters, characters
+// that change the direction of writing, and bytes that are not UTF-8 are written as \xNN. At most
+// `limit` bytes of it.
 std::string Printable(std::string_view text, size_t limit = 1000);
 
 // Collects lines; nothing is printed before a command has succeeded.
