@@ -50,6 +50,7 @@ class DLBridgeRecipe(ConanFile):
             DLBRIDGE_BUILD_TESTS=False,
             DLBRIDGE_BUILD_EXAMPLES=False,
             DLBRIDGE_CONFORMANCE=False,
+            DLBRIDGE_BUILD_TOOL=False,
         )
         toolchain.generate()
 
