@@ -121,7 +121,10 @@ TEST(Describe, TakesATensorWhoseKindTheBytesDecide) {
             db::rule_code::dtype_lanes_zero);
   EXPECT_EQ(broken.deletes, 0);
   EXPECT_EQ(db::identify(nullptr), db::kind::unknown);
-  taken.reset();
+  // What was taken becomes a tensor by the same call as a void*.
+  db::tensor imported = db::import(std::move(taken)).value();
+  EXPECT_EQ(taken.kind(), db::kind::unknown);
+  imported.reset();
   EXPECT_EQ(source.deletes, 1);
 }
 

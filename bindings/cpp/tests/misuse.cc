@@ -745,3 +745,14 @@ bool copies_a_foreign_tensor(db::checked_versioned& tensor, const db::stream& qu
   return db::copy_async(imported, queue).has_value();
 #endif
 }
+
+// MISUSE 63: a policy, which is used by later statements, that refers to a braced list
+// says: (no matching function for call to .*shape|no matching member function for call to 'shape')
+bool demands_a_list(const db::tensor& tensor) {
+#if MISUSE == 63
+  const db::policy demands = db::policy().shape({-1, 3});
+#else
+  const db::policy demands = db::policy().shape<-1, 3>();
+#endif
+  return db::validate(tensor.get(), demands).has_value();
+}

@@ -91,3 +91,25 @@ const Points::view_type& returns_a_view(void* managed, const Points& given) {
   return given.view();
 #endif
 }
+
+// MISUSE 8: a spec with a name that refers to a braced list
+// says: (temporary whose address is used as value of|array backing) .*local.*'spec'
+db::tensor names_a_list(const db::tensor& tensor) {
+#if MISUSE == 8
+  const db::view_spec spec = db::view_spec({2, 3});
+  return db::view(tensor, spec).value();
+#else
+  return db::view(tensor, db::view_spec({2, 3})).value();
+#endif
+}
+
+// MISUSE 9: strides of a spec with a name that refers to a braced list
+// says: (temporary whose address is used as value of|array backing) .*local.*'spec'
+db::tensor names_a_list_of_strides(const db::tensor& tensor, const db::view_spec& given) {
+#if MISUSE == 9
+  const db::view_spec spec = given.strides({3, 1});
+  return db::view(tensor, spec).value();
+#else
+  return db::view(tensor, given.strides({3, 1})).value();
+#endif
+}

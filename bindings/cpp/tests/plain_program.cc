@@ -97,6 +97,37 @@ void Spans() {
 }
 
 // A result converts to std::expected if the standard library has it.
+// Shapes and strides as braced lists, also those that start with 0 or have one entry or none.
+std::int64_t Extent(const db::result<db::tensor>& made, std::size_t axis) {
+  return made ? made->shape()[axis] : -1;
+}
+void BracedLists() {
+  const auto six = db::wrap_owned(std::vector<float>{0, 1, 2, 3, 4, 5}).value_or(db::tensor());
+  const auto rows = db::view(six, {2, 3});
+  EXPECT(rows && rows->shape().size() == 2 && rows->shape()[1] == 3);
+  const auto turned = db::view(six, db::view_spec({3, 2}).strides({1, 3}));
+  EXPECT(turned && (*turned->elements<const float, 2>())(2, 1) == 5);
+  EXPECT(Extent(db::view(six, {6}), 0) == 6);
+  EXPECT(Extent(db::view(six, {0}), 0) == 0);
+  EXPECT(Extent(db::view(six, {0, 3}), 1) == 3);
+  EXPECT(db::view(six, {}).has_value() && db::view(six, db::view_spec({})).has_value());
+  EXPECT(db::view(six, {2, 4}).error().rule() == db::rule_code::view_bounds);
+  EXPECT(Extent(db::allocate(db::dtype_of<float>::value, {2, 3}), 0) == 2);
+  const std::int64_t shape[] = {2, 3};
+  EXPECT(Extent(db::allocate(db::dtype_of<float>::value, shape), 1) == 3);
+  static float memory[6] = {0, 1, 2, 3, 4, 5};
+  const auto wrapped = db::wrap(db::wrap_spec(db::buffer_of(memory), db::make_device(kDLCPU),
+                                              db::dtype_of<float>::value, {0, 3})
+                                    .strides({3, 1}));
+  EXPECT(wrapped && wrapped->strides()[0] == 3);
+  const db::policy demands = db::policy().shape<-1, 3>();
+  EXPECT(db::arg<const float, db::shape<2, 3>>::check(*rows).has_value());
+  EXPECT(db::validate(rows->get(), demands).has_value());
+  EXPECT(db::validate(turned->get(), demands).error().rule() == db::rule_code::shape_mismatch);
+  EXPECT(db::validate(turned->get(), db::policy().shape<>()).error().rule() ==
+         db::rule_code::ndim_limit);
+}
+
 void Expected() {
 #if defined(__cpp_lib_expected)
   const std::expected<db::dtype, db::error> parsed = db::parse_dtype("int8");
@@ -200,6 +231,7 @@ int main(int argc, char** argv) {
   Wrap();
   Async();
   Describe();
+  BracedLists();
   Expected();
   Spans();
   std::printf("%d failures\n", failures);

@@ -114,7 +114,7 @@ function(dlbridge_cpp_misuses file count)
   endforeach()
 endfunction()
 
-dlbridge_cpp_misuses(misuse 62)
+dlbridge_cpp_misuses(misuse 63)
 dlbridge_cpp_misuses(misuse_no_exceptions 2)
 check_cxx_source_compiles("
   #if !__has_cpp_attribute(clang::lifetimebound)
@@ -122,7 +122,7 @@ check_cxx_source_compiles("
   #endif
   int main() {}" DLBRIDGE_LIFETIMEBOUND)
 if(DLBRIDGE_LIFETIMEBOUND)
-  dlbridge_cpp_misuses(misuse_lifetime 7)
+  dlbridge_cpp_misuses(misuse_lifetime 9)
 endif()
 
 # The examples, and whether README shows them and what they print.

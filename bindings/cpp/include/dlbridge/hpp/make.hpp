@@ -3,6 +3,8 @@
 #ifndef DLBRIDGE_HPP_MAKE_HPP_
 #define DLBRIDGE_HPP_MAKE_HPP_
 
+#include <initializer_list>
+
 #include "dlbridge/hpp/convert.hpp"
 #include "dlbridge/hpp/stream.hpp"
 
@@ -39,12 +41,22 @@ class view_spec {
     raw_.ndim = static_cast<std::int32_t>(shape.size());
     raw_.shape = shape.data();
   }
+  /// A braced list, which ends with the statement: `view(tensor, view_spec({2, 3}).offset(1))`. A
+  /// spec with a name needs arrays with names; clang warns of a list there.
+  constexpr explicit view_spec(
+      std::initializer_list<std::int64_t> shape DLBRIDGE_HPP_BORROWS) noexcept
+      : view_spec(span<const std::int64_t>(shape.begin(), shape.size())) {}
   /// As many strides as axes.
   [[nodiscard]] constexpr view_spec strides(span<const std::int64_t> elements) const noexcept {
     view_spec made = *this;
     made.raw_.strides = elements.data();
     made.strides_ = elements.size();
     return made;
+  }
+  /// A braced list, which ends with the statement.
+  [[nodiscard]] constexpr view_spec strides(
+      std::initializer_list<std::int64_t> elements DLBRIDGE_HPP_BORROWS) const noexcept {
+    return strides(span<const std::int64_t>(elements.begin(), elements.size()));
   }
   [[nodiscard]] constexpr view_spec offset(std::int64_t elements) const noexcept {
     view_spec made = *this;
@@ -93,6 +105,12 @@ DLBRIDGE_HPP_INLINE result<tensor> view(const Owner& from, const view_spec& spec
     return abi::view(from.get(), spec.raw(), out, sink);
   });
 }
+/// Another shape of the same elements: `view(tensor, {2, 3})`.
+template <class Owner>
+DLBRIDGE_HPP_INLINE result<tensor> view(const Owner& from,
+                                        std::initializer_list<std::int64_t> shape) noexcept {
+  return view(from, view_spec(shape));
+}
 
 /// A tensor to allocate: compact, on the CPU unless there is an allocator. The shape is borrowed
 /// for the call, the allocator for as long as the memory lives.
@@ -104,6 +122,10 @@ class allocate_spec {
     raw_.ndim = static_cast<std::int32_t>(shape.size());
     raw_.shape = shape.data();
   }
+  /// A braced list, which ends with the statement.
+  constexpr allocate_spec(dtype type,
+                          std::initializer_list<std::int64_t> shape DLBRIDGE_HPP_BORROWS) noexcept
+      : allocate_spec(type, span<const std::int64_t>(shape.begin(), shape.size())) {}
   [[nodiscard]] constexpr allocate_spec on(const device& where) const noexcept {
     allocate_spec made = *this;
     made.raw_.device = where;
@@ -150,6 +172,14 @@ class allocate_spec {
 inline result<tensor> allocate(const allocate_spec& spec) noexcept {
   return detail::produced<tensor>(
       [&](auto** out, DLBridgeError* sink) { return abi::allocate(spec.raw(), out, sink); });
+}
+/// Allocates host memory: `allocate(dtype_of<float>::value, {2, 3})`.
+inline result<tensor> allocate(const dtype& type, span<const std::int64_t> shape) noexcept {
+  return allocate(allocate_spec(type, shape));
+}
+inline result<tensor> allocate(const dtype& type,
+                               std::initializer_list<std::int64_t> shape) noexcept {
+  return allocate(allocate_spec(type, shape));
 }
 
 /// Device memory: an address, a cl_mem or another handle.

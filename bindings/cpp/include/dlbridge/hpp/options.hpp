@@ -19,6 +19,8 @@ constexpr const T* list_of(span<const T> entries, const T& none) noexcept {
 }
 inline constexpr DLDevice no_device = DLBRIDGE_NO_DEVICE;
 inline constexpr DLDataType no_dtype = {0, 0, 0};
+template <std::int64_t... Values>
+inline constexpr std::int64_t constants[] = {Values...};
 
 }  // namespace detail
 
@@ -80,6 +82,15 @@ class policy {
     const std::size_t most = DLBRIDGE_MAX_NDIM + 1;  // one more, which the library rejects
     policy made = ndim(static_cast<std::int32_t>(extents.size() < most ? extents.size() : most));
     made.raw_.shape = extents.data();
+    return made;
+  }
+  /// The same by constants, which need no array: `policy().shape<-1, 3>()`.
+  template <std::int64_t... Extents>
+  [[nodiscard]] constexpr policy shape() const noexcept {
+    policy made = ndim(static_cast<std::int32_t>(sizeof...(Extents)));
+    if constexpr (sizeof...(Extents) != 0) {
+      made.raw_.shape = detail::constants<Extents...>;
+    }
     return made;
   }
   [[nodiscard]] constexpr policy contiguity(dlbridge::contiguity order) const noexcept {

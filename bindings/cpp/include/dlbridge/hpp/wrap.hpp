@@ -22,12 +22,21 @@ class wrap_spec {
     raw_.ndim = static_cast<std::int32_t>(shape.size());
     raw_.shape = shape.data();
   }
+  /// A braced list, which ends with the statement: `wrap(wrap_spec(memory, where, type, {2, 3}))`.
+  constexpr wrap_spec(const buffer& memory, const device& where, const dtype& type,
+                      std::initializer_list<std::int64_t> shape DLBRIDGE_HPP_BORROWS) noexcept
+      : wrap_spec(memory, where, type, span<const std::int64_t>(shape.begin(), shape.size())) {}
   /// In elements, one for each axis; omitted: compact, last axis fastest.
   [[nodiscard]] constexpr wrap_spec strides(span<const std::int64_t> elements) const noexcept {
     wrap_spec made = *this;
     made.raw_.strides = elements.data();
     made.strides_ = elements.size();
     return made;
+  }
+  /// A braced list, which ends with the statement.
+  [[nodiscard]] constexpr wrap_spec strides(
+      std::initializer_list<std::int64_t> elements DLBRIDGE_HPP_BORROWS) const noexcept {
+    return strides(span<const std::int64_t>(elements.begin(), elements.size()));
   }
   /// Bytes from the handle to element (0,...,0).
   [[nodiscard]] constexpr wrap_spec byte_offset(std::uint64_t bytes) const noexcept {
