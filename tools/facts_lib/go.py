@@ -17,6 +17,13 @@ HEAD = """\
 
 package dlbridge
 """
+NAMES_HEAD = """\
+// Code generated from facts/ by tools/facts.py. DO NOT EDIT.
+// SPDX-License-Identifier: Apache-2.0
+// The names of the constants in constants.go.
+
+package dlbridge
+"""
 NEWER = "Values that are not listed may come from a newer library."
 
 
@@ -31,24 +38,51 @@ TYPES = {
 }
 
 
+def names(facts):
+    """The methods String of the types in constants.go."""
+    parts = [NAMES_HEAD]
+    for group in facts.groups:
+        prefix = camel(group.name)
+        rows = [prefix + camel(one.name) for one in group.members]
+        parts.append(_string(group["go"]["type"], rows, group["bits"]))
+    for name, rows in _dlpack(facts).items():
+        parts.append(_string(name, [row[0] for row in rows], name == "TensorFlags"))
+    return "\n".join(parts)
+
+
+def _string(kind, rows, bits):
+    """A method that returns the names of the constants, and numbers for other values."""
+    comment = f"// String is the name of the constant, such as \"{rows[0]}\"."
+    if bits:
+        comment = f"// String has the names of the bits, such as \"{rows[0]}\", joined by \"|\"."
+    pairs = "".join(f"\t\t{{uint64({name}), \"{name}\"}},\n" for name in rows)
+    call = "bitNames" if bits else "valueName"
+    body = f"\treturn {call}(\"{kind}\", uint64(v), []named{{\n{pairs}\t}})\n"
+    return f"{comment}\nfunc (v {kind}) String() string {{\n{body}}}\n"
+
+
 def constants(facts):
     names = {f"dlbridge_{one.name}": one["go"] for one in facts.functions if one["go"]}
     statuses = [
         _row("Status", camel(one.name.removeprefix("ERROR_")), one) for one in facts.statuses
     ]
     rules = [(f"Rule{camel(one.name)}", one.number, rule_doc(one)) for one in facts.rules]
-    dlpack = {
-        "DeviceType": [_row("Device", one.name, one) for one in facts.devices],
-        "DTypeCode": [_row("Code", _code(one.name), one) for one in facts.dtypes],
-        "TensorFlags": [_row("Flag", camel(one.name), one, "1 << {}") for one in facts.flags],
-    }
     parts = [HEAD, _block("Status", statuses, names), _block("Rule", rules, names)]
     parts += [_group(group, names) for group in facts.groups]
-    for name, rows in dlpack.items():
+    for name, rows in _dlpack(facts).items():
         kind, meaning, value = TYPES[name]
         about = f"{name} {meaning}. Foreign code may pass any {value}."
         parts.append(_typed(name, kind, about, rows, names))
     return "\n".join(parts)
+
+
+def _dlpack(facts):
+    """The constants of each type of dlpack.h."""
+    return {
+        "DeviceType": [_row("Device", one.name, one) for one in facts.devices],
+        "DTypeCode": [_row("Code", _code(one.name), one) for one in facts.dtypes],
+        "TensorFlags": [_row("Flag", camel(one.name), one, "1 << {}") for one in facts.flags],
+    }
 
 
 def _row(prefix, name, one, value="{}"):

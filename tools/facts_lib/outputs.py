@@ -50,6 +50,7 @@ def _whole(root, facts, source):
         yield str(path.relative_to(root)), text
     yield "bindings/python/dlbridge/_constants.py", python.constants(facts)
     yield "bindings/go/constants.go", go.constants(facts)
+    yield "bindings/go/constant_names.go", go.names(facts)
 
 
 def _regions(facts, source):

@@ -13,18 +13,46 @@ from typing import Any
 
 from ._core import Tensor, from_dlpack
 
+
+class NoDLPackError(TypeError, AttributeError):
+    """The object does not support DLPack: a TypeError, and the AttributeError that the array API
+    standard and NumPy specify for an object without `__dlpack__`."""
+
+    status = "INVALID_ARGUMENT"
+    rule = None
+    axis = None
+    native_code = None
+
+
 _TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch", "MultiIndex")
 
 
 def imported(x: Any, options: dict[str, Any]) -> Tensor | None:
-    """The tensor of `x` with the options of from_dlpack; None if this module does not know `x`.
+    """The tensor of `x` with the options of from_dlpack; None if its own error is the answer.
 
     from_dlpack calls it if `x` does not speak DLPack.
     """
-    if isinstance(x, type) or _speaks_dlpack(x):
+    if _speaks_dlpack(x):
         return None
-    read = _reader_of(x)
-    return from_dlpack(read(x), **options) if read is not None else None
+    read = None if isinstance(x, type) else _reader_of(x)
+    if read is not None:
+        return from_dlpack(read(x), **options)
+    if _has_buffer(x):
+        return None
+    raise NoDLPackError(
+        "expected an object that supports DLPack (__dlpack__, an exchange table, or a DLPack "
+        f"capsule), found an instance of {type(x)!r}"
+    )
+
+
+def _has_buffer(x: Any) -> bool:
+    try:
+        memoryview(x).release()
+    except TypeError:
+        return False
+    except Exception:  # a buffer that its owner does not give now
+        return True
+    return True
 
 
 def _speaks_dlpack(x: Any) -> bool:

@@ -486,10 +486,15 @@ def test_numpy_rejects_what_it_cannot_export():
 
 
 def test_an_object_without_dlpack_is_rejected():
-    """The standard specifies AttributeError for missing methods. dlbridge raises TypeError with the
-    type found, since it also accepts capsules and exchange tables."""
-    with pytest.raises(TypeError, match="supports DLPack"):
-        from_dlpack([1, 2, 3])
+    """The standard specifies AttributeError for missing methods. It is also a TypeError with the
+    type found, since dlbridge accepts capsules and exchange tables, too."""
+    for thing in ([1, 2, 3], object(), None, 7):
+        for options in ({}, {"copy": True}):
+            with pytest.raises(AttributeError, match="supports DLPack") as caught:
+                from_dlpack(thing, **options)
+            assert isinstance(caught.value, TypeError)
+            assert type(thing).__name__ in str(caught.value)
+            assert (caught.value.status, caught.value.rule) == ("INVALID_ARGUMENT", None)
 
 
 def test_the_newest_version_is_requested_first_and_the_result_verified():

@@ -19,6 +19,7 @@ import numpy as np
 import producers
 import pytest
 from dlbridge import _core, from_dlpack
+from dlbridge._foreign import NoDLPackError
 from producers import VERSIONED, LegacyProducer, Producer, legacy, rejected, versioned
 
 pytestmark = pytest.mark.usefixtures("balanced")
@@ -432,7 +433,7 @@ def test_a_dlpack_that_is_not_callable_is_rejected(value):
 
 @pytest.mark.parametrize("thing", [None, 1, "x", [1.0], {}, object(), type, len, Ellipsis])
 def test_an_object_without_dlpack_is_rejected(thing):
-    with rejected(TypeError, "supports DLPack", status="INVALID_ARGUMENT"):
+    with rejected(NoDLPackError, "supports DLPack", status="INVALID_ARGUMENT"):
         from_dlpack(thing)
 
 
@@ -544,7 +545,7 @@ def test_a_property_that_raises_attribute_error_is_no_dlpack():
         def __dlpack__(self):
             raise AttributeError("hidden")
 
-    with rejected(TypeError, "supports DLPack", status="INVALID_ARGUMENT"):
+    with rejected(NoDLPackError, "supports DLPack", status="INVALID_ARGUMENT"):
         from_dlpack(Odd())
 
 
