@@ -15,6 +15,7 @@ import os
 import pathlib
 import re
 import shutil
+import sys
 
 import nox
 
@@ -28,9 +29,10 @@ CRATES = ("-p", "dlbridge-sys", "-p", "dlbridge")
 KIT = ("-p", "dlbridge-conformance")
 FUZZ_TARGETS = ("import", "program")
 STRICT = ("--", "-D", "warnings")
+NUMPY = "numpy==2.4.6"
 # Variables of the user that lead to another library or to another build.
-IGNORED = ("PKG_CONFIG_LIBDIR", "DLBRIDGE_NO_PKG_CONFIG", "DLBRIDGE_STATIC", "RUSTFLAGS",
-           "RUSTDOCFLAGS", "CARGO_BUILD_TARGET")  # fmt: skip
+IGNORED = ("PKG_CONFIG_LIBDIR", "DLBRIDGE_NO_PKG_CONFIG", "DLBRIDGE_STATIC",
+           "DLBRIDGE_LINK_SHARED", "RUSTFLAGS", "RUSTDOCFLAGS", "CARGO_BUILD_TARGET")  # fmt: skip
 
 nox.options.default_venv_backend = "none"
 nox.options.envdir = str(SCRATCH / "nox")
@@ -143,6 +145,28 @@ def tests(session):
     session.run("cargo", "test", "--locked", *CRATES, *KIT, *FEATURES)
     if not outcomes.exists():
         session.error("the corpus did not run")
+
+
+def install_numpy(session):
+    """NumPy for the interpreter that the program embeds; the folder of its packages."""
+    folder = SCRATCH / "numpy"
+    session.run(sys.executable, "-m", "pip", "install", "--quiet", "--upgrade", "--target",
+                str(folder), NUMPY)  # fmt: skip
+    return folder
+
+
+@check(tags=["nightly"])
+def frameworks(session):
+    """Tensors of Python objects, of candle and of cudarc: their crates take minutes to compile. The
+    tests of cudarc need a CUDA device, and are skipped without one."""
+    session.env["PYO3_PYTHON"] = sys.executable
+    session.env["CUDARC_CUDA_VERSION"] = "12000"
+    session.env["PYTHONPATH"] = str(install_numpy(session))
+    session.env["DLBRIDGE_NUMPY"] = "1"
+    crate = ("-p", "dlbridge", "--features", "pyo3,candle,cudarc")
+    session.run("cargo", "clippy", "--locked", "--all-targets", *crate, *STRICT)
+    tests = ("--test", "python", "--test", "candle", "--test", "cuda")
+    session.run("cargo", "test", "--locked", *crate, *tests)
 
 
 @check

@@ -52,12 +52,12 @@ def names(facts):
 
 def _string(kind, rows, bits):
     """A method that returns the names of the constants, and numbers for other values."""
-    comment = f"// String is the name of the constant, such as \"{rows[0]}\"."
+    comment = f'// String is the name of the constant, such as "{rows[0]}".'
     if bits:
-        comment = f"// String has the names of the bits, such as \"{rows[0]}\", joined by \"|\"."
-    pairs = "".join(f"\t\t{{uint64({name}), \"{name}\"}},\n" for name in rows)
+        comment = f'// String has the names of the bits, such as "{rows[0]}", joined by "|".'
+    pairs = "".join(f'\t\t{{uint64({name}), "{name}"}},\n' for name in rows)
     call = "bitNames" if bits else "valueName"
-    body = f"\treturn {call}(\"{kind}\", uint64(v), []named{{\n{pairs}\t}})\n"
+    body = f'\treturn {call}("{kind}", uint64(v), []named{{\n{pairs}\t}})\n'
     return f"{comment}\nfunc (v {kind}) String() string {{\n{body}}}\n"
 
 

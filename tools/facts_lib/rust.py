@@ -37,12 +37,24 @@ def regions(facts):
     yield error, "facts/statuses.toml", _rows(names)
     names = [(one.name, f"DLBRIDGE_RULE_{one.name}") for one in facts.rules]
     yield error, "facts/rules.toml", _rows(names)
+    yield f"{FOLDER}/python.rs", "facts/statuses.toml", _exceptions(facts)
     names = [(one["rust"] or one["name"].upper(), f"kDL{one.name}") for one in facts.devices]
     yield f"{FOLDER}/device.rs", "facts/devices.toml", _rows(names)
     for group in facts.groups:
         if group.name in TYPES:
             mark = f"facts/enums.toml {group.name}"
             yield f"{FOLDER}/{TYPES[group.name]}", mark, _constants(group)
+
+
+def _exceptions(facts):
+    """Arms of a match from status to Python exception; its default is BufferError."""
+    kinds = {}
+    for one in facts.statuses[1:]:
+        kinds.setdefault(one["python"], []).append(f"sys::DLBRIDGE_{one.name}")
+    kinds.pop("BufferError", None)
+    joint = "\n            | "
+    arms = (f"{joint.join(codes)} => Py{kind}::new_err(text)" for kind, codes in kinds.items())
+    return "".join(f"            {arm},\n" for arm in arms)
 
 
 def _rows(names):

@@ -48,7 +48,8 @@ def stated(root, facts):
 
 def _is_exempt(name):
     """Files that may state a release, generated files and tests."""
-    return name in STATED or name.endswith(("_test.go", "constants.go", "constant_names.go")) or "/internal/" in name
+    ends = ("_test.go", "constants.go", "constant_names.go")
+    return name in STATED or name.endswith(ends) or "/internal/" in name
 
 
 def _words(folder):

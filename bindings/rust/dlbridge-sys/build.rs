@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Links an installed library that pkg-config finds, else builds the bundled source statically.
+//! Links an installed library that pkg-config finds and the program's loader will find, else builds
+//! the bundled source statically.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,9 @@ const OLDEST: &str = concat!(
 /// Its name in pkg-config.
 const NAME: &str = "dlbridge";
 
+/// Set: link an installed library wherever it is.
+const REQUEST: &str = "DLBRIDGE_LINK_SHARED";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if env::var_os("CARGO_FEATURE_LINK").is_none() || env::var_os("DOCS_RS").is_some() {
@@ -25,7 +29,8 @@ fn main() {
     }
 }
 
-/// Links the library that pkg-config knows, if it is new enough and of the crate's ABI.
+/// Links the library that pkg-config knows, if it is new enough, of the crate's ABI, and found when
+/// the program starts.
 fn link_installed() -> bool {
     let mut config = pkg_config::Config::new();
     config.atleast_version(OLDEST);
@@ -33,12 +38,55 @@ fn link_installed() -> bool {
     if config.cargo_metadata(false).probe(NAME).is_err() || variable("abi") != abi() {
         return false;
     }
+    if !is_static() && !is_found_at_start(&variable("libdir")) {
+        return false;
+    }
     // The second probe prints the linker's flags and the files to watch.
     if config.cargo_metadata(true).probe(NAME).is_err() {
         return false;
     }
     println!("cargo::metadata=include={}", variable("includedir"));
+    println!("cargo::metadata=libdir={}", variable("libdir"));
     true
+}
+
+/// Does pkg-config link the static library? The same variables as in the crate `pkg-config`.
+fn is_static() -> bool {
+    env::var_os("DLBRIDGE_STATIC").is_some() || env::var_os("PKG_CONFIG_ALL_STATIC").is_some()
+}
+
+/// Does the dynamic loader search the folder? A build script cannot give programs of other crates an
+/// rpath, so a library elsewhere is used only on request, by programs that set one.
+fn is_found_at_start(folder: &str) -> bool {
+    println!("cargo::rerun-if-env-changed=LD_LIBRARY_PATH");
+    println!("cargo::rerun-if-env-changed={REQUEST}");
+    let linux = env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux");
+    let native = env::var("HOST") == env::var("TARGET");
+    if !(linux && native) || env::var_os(REQUEST).is_some() {
+        return true;
+    }
+    let Ok(folder) = std::fs::canonicalize(folder) else { return false };
+    let same = |other: &Path| std::fs::canonicalize(other).is_ok_and(|other| other == folder);
+    let listed = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let found = env::split_paths(&listed).any(|other| same(&other)) || cached().any(|f| same(&f));
+    if !found {
+        println!(
+            "cargo::warning=the dynamic loader does not search {}: the bundled source of dlbridge \
+             is linked instead; {REQUEST}=1 links that library, for a program with an rpath",
+            folder.display()
+        );
+    }
+    found
+}
+
+/// The folders of the loader's cache, and those that it always searches.
+fn cached() -> impl Iterator<Item = PathBuf> {
+    let run = |program| std::process::Command::new(program).arg("-p").output().ok();
+    let listed = run("ldconfig").or_else(|| run("/sbin/ldconfig"));
+    let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let folder = |line: &str| Some(Path::new(line.split(" => ").nth(1)?).parent()?.to_path_buf());
+    let cached = listed.unwrap_or_default().lines().filter_map(folder).collect::<Vec<_>>();
+    cached.into_iter().chain(["/lib", "/usr/lib", "/lib64", "/usr/lib64"].map(PathBuf::from))
 }
 
 /// A pkg-config variable of the installed library; empty if it has none.

@@ -304,6 +304,18 @@ pub struct Rejected<T> {
 }
 
 impl<T> Rejected<T> {
+    /// The status of its error.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.error.status()
+    }
+
+    /// The rule of its error.
+    #[must_use]
+    pub fn rule(&self) -> Rule {
+        self.error.rule()
+    }
+
     /// The same rejection, with the value converted by `f`.
     pub(crate) fn map<U>(self, back: impl FnOnce(T) -> U) -> Rejected<U> {
         Rejected { error: self.error, value: back(self.value) }

@@ -5,8 +5,12 @@ mod allocator;
 mod backend;
 mod batch;
 mod borrowed;
+#[cfg(feature = "candle")]
+mod candle;
 mod context;
 mod copy;
+#[cfg(feature = "cudarc")]
+mod cuda;
 mod device;
 mod dtype;
 mod element;
@@ -27,6 +31,8 @@ mod panics;
 mod pending;
 mod pointer;
 mod policy;
+#[cfg(feature = "pyo3")]
+mod python;
 mod storage;
 mod stream;
 mod strided;
@@ -46,6 +52,8 @@ pub use context::{
     ContextSpec, Contexts, Registration, RetainedContext,
 };
 pub use copy::CopySpec;
+#[cfg(feature = "cudarc")]
+pub use cuda::{CudaTensor, CudaTensorMut};
 pub use device::{Device, DeviceType};
 pub use dlbridge_sys as sys;
 pub use dtype::Dtype;
@@ -64,6 +72,8 @@ pub use panics::caught_panics;
 pub use pending::{collect, CollectOptions, PendingCopy};
 pub use pointer::{pointer_info, pointer_info_with, Memory, PointerInfo, PointerOptions};
 pub use policy::{Contiguity, Level, Policy};
+#[cfg(feature = "pyo3")]
+pub use python::PyTensor;
 pub use storage::{upgrade_storage_size, Storage, StoredTensor};
 pub use stream::{HandOff, Stream};
 pub use strided::{Strided, StridedMut};
