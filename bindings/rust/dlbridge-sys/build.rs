@@ -6,12 +6,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 /// The oldest library that has all functions that the crate declares: only minor versions add some.
-const OLDEST: &str = concat!(
-    env!("CARGO_PKG_VERSION_MAJOR"),
-    ".",
-    env!("CARGO_PKG_VERSION_MINOR"),
-    ".0"
-);
+const OLDEST: &str =
+    concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"), ".0");
 
 /// Its name in pkg-config.
 const NAME: &str = "dlbridge";

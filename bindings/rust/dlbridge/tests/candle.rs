@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The feature `candle`: tensors of candle-core, both ways.
 #![cfg(feature = "candle")]
+// Tests compare elements with the same values.
+#![allow(clippy::float_cmp)]
 
 use candle_core::{DType, Device, Tensor as Candle, Var};
 use dlbridge::{Dtype, Flags, Rule, Tensor, UniqueTensor, ViewSpec};

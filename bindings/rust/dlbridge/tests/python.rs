@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The feature `pyo3`: tensors of Python objects and Python objects of tensors.
 //!
-//! Tests with NumPy need it in the interpreter (`PYTHONPATH`); with `DLBRIDGE_NUMPY` set they fail
+//! Tests with `NumPy` need it in the interpreter (`PYTHONPATH`). If `DLBRIDGE_NUMPY` is set they fail
 //! without it.
 #![cfg(feature = "pyo3")]
 
