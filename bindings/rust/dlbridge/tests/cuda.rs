@@ -2,6 +2,8 @@
 //! The feature `cudarc`: device slices, both ways. Without a CUDA device the tests are skipped; with
 //! `DLBRIDGE_CUDA` set they fail then.
 #![cfg(feature = "cudarc")]
+// Tests compare elements with the same values.
+#![allow(clippy::float_cmp)]
 
 use cudarc::driver::{CudaContext, CudaStream};
 use dlbridge::{
