@@ -123,7 +123,7 @@ TEST(Describe, TakesATensorWhoseKindTheBytesDecide) {
   EXPECT_EQ(db::identify(nullptr), db::kind::unknown);
   // What was taken becomes a tensor by the same call as a void*.
   db::tensor imported = db::import(std::move(taken)).value();
-  EXPECT_EQ(taken.kind(), db::kind::unknown);
+  EXPECT_EQ(taken.kind(), db::kind::unknown);  // NOLINT(bugprone-use-after-move): emptied
   imported.reset();
   EXPECT_EQ(source.deletes, 1);
 }
