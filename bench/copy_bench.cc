@@ -4,8 +4,9 @@
 //
 //   CONTESTANT ITERATIONS ITEM NDIM EXTENT... STRIDE...
 //
-// with the bytes of an element and the source's layout in elements. The answer is the CPU time of
-// one iteration in nanoseconds. Contestants:
+// with the bytes of an element and the source's layout in elements. The arguments are the sizes of
+// source and target in MiB, 160 and 80 without them. The answer is the CPU time of one iteration in
+// nanoseconds. Contestants:
 //
 //   memcpy       the bytes of the result, from contiguous memory
 //   into         dlbridge_upgrade with COPY, to memory that is already mapped
@@ -31,8 +32,7 @@ using dlbridge_bench::Keep;
 using dlbridge_bench::Require;
 
 constexpr size_t kHugePage = 2 << 20;
-constexpr size_t kSourceBytes = 160 << 20;
-constexpr size_t kTargetBytes = 80 << 20;
+constexpr size_t kMiB = 1 << 20;
 
 // Mapped as in copy_peer.py: huge pages, all touched.
 char* MapWarm(size_t bytes) {
@@ -135,12 +135,12 @@ double Time(int64_t iterations, Operation operation) {
   return (Now() - start) / static_cast<double>(iterations);
 }
 
-double Run(Job job, char* source, char* target) {
+double Run(Job job, char* source, char* target, size_t target_bytes) {
   if (job.contestant == "malloc_free") {
     return Time(job.iterations, dlbridge_bench::MallocFree(dlbridge_bench::Shape()));
   }
   const size_t bytes = job.Bytes();
-  Require(bytes <= kTargetBytes, "a result of at most 80 MiB");
+  Require(bytes <= target_bytes, "a result that fits the target");
   if (job.contestant == "memcpy") {
     return Time(job.iterations, [&] {
       std::memcpy(target, source, bytes);
@@ -152,11 +152,13 @@ double Run(Job job, char* source, char* target) {
 
 }  // namespace
 
-int main() {
-  char* source = MapWarm(kSourceBytes);
-  char* target = MapWarm(kTargetBytes);
+int main(int count, char** arguments) {
+  const size_t source_bytes = kMiB * (count > 2 ? std::stoul(arguments[1]) : 160);
+  const size_t target_bytes = kMiB * (count > 2 ? std::stoul(arguments[2]) : 80);
+  char* source = MapWarm(source_bytes);
+  char* target = MapWarm(target_bytes);
   for (std::string line; std::getline(std::cin, line);) {
-    std::cout << Run(Parse(line), source, target) << std::endl;
+    std::cout << Run(Parse(line), source, target, target_bytes) << std::endl;
   }
   return 0;
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""copy_peer.py numpy|torch: runs the copies that copy_report.py requests, with one thread.
+"""copy_peer.py numpy|torch [SOURCE_MIB TARGET_MIB]: runs the copies that copy_report.py requests.
 
-The lines are those of copy_bench.cc, the contestants here "into" (memory that is already mapped)
-and "copy" (the framework allocates). The answer is nanoseconds of CPU time, or "-" for a layout
-that the framework does not support. The first line written is the framework's version.
+It uses one thread. The lines are those of copy_bench.cc, the contestants here "into" (memory that
+is already mapped) and "copy" (the framework allocates). The answer is nanoseconds of CPU time, or
+"-" for a layout that the framework does not support. The first line written is the framework's
+version.
 """
 
 import ctypes
@@ -16,8 +17,6 @@ for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[name] = "1"
 
 HUGE_PAGE = 2 << 20
-SOURCE_BYTES = 160 << 20
-TARGET_BYTES = 80 << 20
 KEPT = []
 
 
@@ -111,7 +110,7 @@ def main():
     except ImportError as missing:
         sys.exit(str(missing))
     print(peer.version, flush=True)
-    memories = [map_warm(SOURCE_BYTES), map_warm(TARGET_BYTES)]
+    memories = [map_warm(int(mib) << 20) for mib in sys.argv[2:4] or (160, 80)]
     for line in sys.stdin:
         print(measure(peer, line.split(), memories), flush=True)
 

@@ -46,11 +46,11 @@ class Runner:
         self.process.wait()
 
 
-def start_peer(python, name):
-    """None if that Python does not have it."""
+def start_peer(python, name, sizes=()):
+    """None if that Python does not have it. `sizes`: MiB of source and target."""
     if not python or not os.path.exists(python):
         return None
-    runner = Runner([python, "-B", PEER, name])
+    runner = Runner([python, "-B", PEER, name, *map(str, sizes)])
     runner.version = runner.process.stdout.readline().strip()
     if not runner.version:
         runner.close()

@@ -2,9 +2,10 @@
 """Lists the layouts in which dlbridge copies slower than NumPy or PyTorch with one thread.
 
 Each layout is copied into memory that is already mapped, in short batches in a random order. A
-layout counts as slower only if the quartiles of the two contestants do not overlap; if the medians
-differ but the quartiles overlap, it is listed as inconclusive. Layouts of the widths that NumPy has
-are compared; copy_bench has no layouts of elements below a byte.
+layout counts as slower only if the quartiles of the two contestants do not overlap, both in a first
+and in a second run, which has new processes: the pages that a process happens to get change times
+by up to a factor of two. If only the medians differ, the layout is listed as inconclusive. Layouts
+of the widths that NumPy has are compared; copy_bench has no layouts of elements below a byte.
 """
 
 import argparse
@@ -14,13 +15,14 @@ import random
 import re
 import statistics
 import sys
+from typing import NamedTuple
 
 from copy_cases import Case
 from copy_report import Runner, calibrate, quartiles, start_peer
 
+UNSURE = "inconclusive"
 ITEMS = (1, 2, 4, 8, 16)
-BYTES = (1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26)
-SOURCE_BYTES = 160 << 20
+BYTES = (1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26, 1 << 28, 1 << 30)
 
 
 def compact(shape, order):
@@ -66,16 +68,20 @@ def strides_of(shape, chance):
         yield "last axis repeated", (*plain[:-1], 0)
 
 
-def layouts(count, seed):
+def memory_of(largest):
+    """MiB of source and target for results of about `largest` MiB."""
+    return 5 * largest // 2, 5 * largest // 4
+
+
+def layouts(count, seed, largest):
+    source, target = (mib << 20 for mib in memory_of(largest))
     chance = random.Random(seed)
     found = {}
-    for item, size in itertools.product(ITEMS, BYTES):
+    sizes = [size for size in BYTES if size <= largest << 20]
+    for item, size in itertools.product(ITEMS, sizes):
         for shape in shapes(size // item):
             for title, strides in strides_of(shape, chance):
-                if (
-                    span(item, shape, strides) <= SOURCE_BYTES
-                    and item * math.prod(shape) <= 80 << 20
-                ):
+                if span(item, shape, strides) <= source and item * math.prod(shape) <= target:
                     name = f"{item} byte(s), {shape}, {title}"
                     found[item, shape, strides] = Case(name, item, shape, strides)
     cases = list(found.values())
@@ -108,7 +114,81 @@ def verdict(ours, theirs):
     """slower, inconclusive or None."""
     if statistics.median(ours) <= statistics.median(theirs):
         return None
-    return "slower" if quartiles(ours)[0] > quartiles(theirs)[2] else "inconclusive"
+    return "slower" if quartiles(ours)[0] > quartiles(theirs)[2] else UNSURE
+
+
+class Finding(NamedTuple):
+    case: Case
+    peer: str
+    verdict: str
+    ours: float  # fractions of memcpy
+    theirs: float
+
+    def pattern(self):
+        return pattern_of(self.case)
+
+    def __str__(self):
+        text = f"{self.verdict}: {self.case.title}: {self.ours:.2f} of memcpy, "
+        return f"{text}{self.peer} {self.theirs:.2f}"
+
+
+def pattern_of(case):
+    title = re.sub(r"^.*\), ", "", case.title)
+    return "other order of axes" if title.startswith("order") else title
+
+
+def compare(case, bench, peers, options):
+    """A Finding for each peer that was not slower."""
+    found = measure(case, bench, peers, options)
+    base = statistics.median(found["memcpy"])
+    for peer in (name for name in found if name not in ("memcpy", "dlbridge")):
+        result = verdict(found["dlbridge"], found[peer])
+        if result:
+            ours, theirs = (base / statistics.median(found[n]) for n in ("dlbridge", peer))
+            yield Finding(case, peer, result, ours, theirs)
+
+
+def run(cases, options):
+    """The findings for all cases, with new processes."""
+    sizes = memory_of(options.largest)
+    bench = Runner([options.binary, *map(str, sizes)])
+    peers = [
+        start_peer(options.numpy_python, "numpy", sizes),
+        start_peer(options.torch_python, "torch", sizes),
+    ]
+    peers = [peer for peer in peers if peer]
+    if not peers:
+        sys.exit("neither NumPy nor PyTorch was found")
+    found = []
+    for case in cases:
+        for finding in compare(case, bench, peers, options):
+            print(finding, file=sys.stderr, flush=True)
+            found.append(finding)
+    for runner in (bench, *peers):
+        runner.close()
+    return found
+
+
+def confirmed(first, options):
+    """The findings; what only the first run found slower is inconclusive."""
+    doubtful = list(dict.fromkeys(f.case for f in first if f.verdict == "slower"))
+    second = run(doubtful, options) if doubtful else []
+    again = {(f.case, f.peer): f for f in second if f.verdict == "slower"}
+    for finding in first:
+        if finding.verdict == "slower":
+            finding = again.get((finding.case, finding.peer), finding._replace(verdict=UNSURE))
+        yield finding
+
+
+def table(cases, found):
+    """Lines: layouts of each pattern, and in how many of them a peer is faster."""
+    yield f"{'source':<24}{'layouts':>8}{'slower':>8}{UNSURE:>14}"
+    for pattern in sorted({pattern_of(case) for case in cases}):
+        mine = [f for f in found if f.pattern() == pattern]
+        slower = {f.case for f in mine if f.verdict == "slower"}
+        unsure = {f.case for f in mine} - slower
+        count = sum(pattern_of(case) == pattern for case in cases)
+        yield f"{pattern:<24}{count:>8}{len(slower):>8}{len(unsure):>14}"
 
 
 def main():
@@ -117,31 +197,21 @@ def main():
     parser.add_argument("--numpy-python", help="a Python that has NumPy")
     parser.add_argument("--torch-python", help="a Python that has PyTorch")
     parser.add_argument("--layouts", type=int, default=600)
+    parser.add_argument("--largest", type=int, default=64, help="MiB of a result: 64, 256 or 1024")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.002, help="of each batch")
     parser.add_argument("--only", default="", help="a regular expression of titles")
     options = parser.parse_args()
-    bench = Runner([options.binary])
-    peers = [start_peer(options.numpy_python, "numpy"), start_peer(options.torch_python, "torch")]
-    peers = [peer for peer in peers if peer]
-    if not peers:
-        sys.exit("neither NumPy nor PyTorch was found")
-    count = {"slower": 0, "inconclusive": 0}
-    cases = layouts(options.layouts, options.seed)
+    cases = layouts(options.layouts, options.seed, options.largest)
     cases = [case for case in cases if re.search(options.only, case.title)]
-    for case in cases:
-        found = measure(case, bench, peers, options)
-        base = statistics.median(found["memcpy"])
-        for peer in (name for name in found if name not in ("memcpy", "dlbridge")):
-            result = verdict(found["dlbridge"], found[peer])
-            if result:
-                count[result] += 1
-                ours, theirs = (base / statistics.median(found[n]) for n in ("dlbridge", peer))
-                print(
-                    f"{result}: {case.title}: {ours:.2f} of memcpy, {peer} {theirs:.2f}", flush=True
-                )
-    print(f"{len(cases)} layouts: {count['slower']} slower, {count['inconclusive']} inconclusive")
+    found = list(confirmed(run(cases, options), options))
+    print(*table(cases, found), "", sep="\n")
+    for finding in sorted(found, key=lambda f: (f.verdict != "slower", f.pattern(), f.case.title)):
+        print(finding)
+    slower = {f.case for f in found if f.verdict == "slower"}
+    unsure = {f.case for f in found} - slower
+    print(f"{len(cases)} layouts: {len(slower)} slower, {len(unsure)} {UNSURE}")
 
 
 if __name__ == "__main__":

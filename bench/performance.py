@@ -189,7 +189,11 @@ def document(found):
     )
     yield "![Line with error bars: look-ups by entries](performance/table.svg)\n"
     yield preformatted(growth_lines(found))
-    for name, title in (("copies", "Copies"), ("devices", "Devices")):
+    for name, title in (
+        ("copies", "Copies"),
+        ("sweep", "Layouts in which NumPy or PyTorch copies faster"),
+        ("devices", "Devices"),
+    ):
         if found.get(name):
             yield f"## {title}\n"
             yield preformatted(found[name].splitlines())

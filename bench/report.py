@@ -148,8 +148,9 @@ def other(title, *command):
 def others(programs, arguments):
     pythons = ["--numpy-python", arguments.python, "--torch-python", arguments.torch_python]
     copies = other("copies", HERE / "copy_report.py", "--binary", programs / "copy_bench", *pythons)
+    sweep = other("sweep", HERE / "copy_sweep.py", "--binary", programs / "copy_bench", *pythons)
     devices = other("devices", HERE / "device_report.py", "--folder", programs)
-    return {"copies": copies, "devices": devices}
+    return {"copies": copies, "sweep": sweep, "devices": devices}
 
 
 def texts(folder):
