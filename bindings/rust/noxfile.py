@@ -223,17 +223,18 @@ def static(session):
 
 
 def unpack_packages(session):
-    """Packages both crates and unpacks them as one workspace, which replaces the registry."""
+    """Packages the crates and unpacks them as one workspace, which replaces the registry."""
+    crates = (*CRATES, *KIT)
     # What `cargo publish` would upload; `packages` builds it below.
     session.run(
-        "cargo", "publish", "--dry-run", "--locked", "--allow-dirty", "--no-verify", *CRATES
+        "cargo", "publish", "--dry-run", "--locked", "--allow-dirty", "--no-verify", *crates
     )  # fmt: skip
-    session.run("cargo", "package", "--locked", "--allow-dirty", "--no-verify", *CRATES)
+    session.run("cargo", "package", "--locked", "--allow-dirty", "--no-verify", *crates)
     version = re.search(r'^version = "(.*)"', (HERE / "Cargo.toml").read_text(), re.MULTILINE)[1]
     folder = SCRATCH / "unpacked"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    names = [f"{crate}-{version}" for crate in CRATES[1::2]]
+    names = [f"{crate}-{version}" for crate in crates[1::2]]
     for name in names:
         # Cargo compares dates, and those in a package never change: --touch sets them to now.
         session.run("tar", "--extract", "--touch", "--directory", str(folder), "--file",
@@ -256,7 +257,7 @@ def packages(session):
     use(session, SCRATCH / "other_abi", SCRATCH / "package")
     cache(session, "c++")
     with session.chdir(unpack_packages(session)):
-        session.run("cargo", "test", "--doc", "-p", "dlbridge")
+        session.run("cargo", "test", "--doc", "-p", "dlbridge", *KIT)
         layout = ("cargo", "test", "-p", "dlbridge-sys", "--test", "layout")
         session.run(*layout)
         messages = session.run(*layout, "--no-run", "--message-format", "json", silent=True)
