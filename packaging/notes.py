@@ -19,7 +19,7 @@ def make(root, folder, files):
     version = versions.read(root)
     earlier = changelog.sections((root / "CHANGELOG.md").read_text())[1:]
     before = [one.version for one in earlier if one.date]
-    frozen = f", which programs of {' and '.join(before)} can load" if before else ""
+    frozen = f"; programs built with {' and '.join(before)} run with it" if before else ""
     rows = [f"| `{path.relative_to(folder)}` | {size(path)} |" for path in files]
     return (
         f"# dlbridge {version.status}\n\nABI {version.abi}{frozen}.\n\n"
