@@ -25,6 +25,7 @@ from support import (  # noqa: E402 needs the path above
     VERSION,
     Failed,
     Scenario,
+    contents,
     demand,
     dynamic,
     equal,
@@ -555,8 +556,8 @@ def hardening(session):
 
 
 RUNTIME, DEVELOPMENT = f"libdlbridge{ABI}", "libdlbridge-dev"
-KIT = "libdlbridge-conformance-dev"
-PACKAGES = (RUNTIME, DEVELOPMENT, KIT)
+KIT, TOOLS = "libdlbridge-conformance-dev", "dlbridge-tools"
+PACKAGES = (RUNTIME, DEVELOPMENT, KIT, TOOLS)
 REVISION = f"{VERSION}-1"
 # An option may be newer than the function that takes it, so a program needs the minor version that
 # it was built with.
@@ -566,18 +567,19 @@ APT = (
     f"{AS_ROOT}env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes "
     "-o DPkg::Lock::Timeout=300 -o APT::Sandbox::User=root"
 )
-FIELDS = ("Version", "Architecture", "Multi-Arch", "Conflicts", "Section", "Depends")
+FIELDS = ("Version", "Architecture", "Conflicts", "Multi-Arch", "Section", "Depends")
 
 
 def check_fields(place, packages, architecture):
     """The packages' descriptions."""
     expected = {
-        RUNTIME: ("libs", r"libc6 \(>= 2\..*\)"),
-        DEVELOPMENT: ("libdevel", re.escape(f"{RUNTIME} (= {REVISION})")),
-        KIT: ("libdevel", re.escape(f"{DEVELOPMENT} (= {REVISION})")),
+        RUNTIME: ("same", "libs", r"libc6 \(>= 2\..*\)"),
+        DEVELOPMENT: ("same", "libdevel", re.escape(f"{RUNTIME} (= {REVISION})")),
+        KIT: ("same", "libdevel", re.escape(f"{DEVELOPMENT} (= {REVISION})")),
+        TOOLS: ("foreign", "devel", f".*{re.escape(f'{RUNTIME} (>= {LEAST})')}.*"),
     }
     for name, own in expected.items():
-        for field, pattern in zip(FIELDS, (REVISION, architecture, "same", "", *own)):
+        for field, pattern in zip(FIELDS, (REVISION, architecture, "", *own)):
             found = place.run(f"dpkg-deb --field {packages[name]} {field}").strip()
             demand(re.fullmatch(pattern, found), f"{name}: {field} is '{found}'")
 
@@ -600,6 +602,11 @@ def packaged_files():
     shared, static = installed_files("shared"), installed_files("static")
     development = shared["development"] | static["development"]
     files = {RUNTIME: shared["runtime"], DEVELOPMENT: development, KIT: set(KIT_FILES)}
+    files[TOOLS] = {
+        name.replace("dlbridge.1", "dlbridge.1.gz").replace("site-functions", "vendor-completions")
+        for name in contents.expected(ABI, VERSION)
+        if name.startswith(contents.TOOL)
+    }
     return {
         name: {file.replace("-release.cmake", "-none.cmake") for file in component}
         for name, component in files.items()
@@ -689,7 +696,7 @@ def debian(session):
         place.rejected("Package 'dlbridge'", "pkg-config --print-errors dlbridge")
     finally:
         # apt-get knows no package that came from a file and was removed; dpkg passes it over.
-        place.run(f"{AS_ROOT}dpkg --purge {KIT} {DEVELOPMENT} {RUNTIME}")
+        place.run(f"{AS_ROOT}dpkg --purge {TOOLS} {KIT} {DEVELOPMENT} {RUNTIME}")
     left = [name for name in listed if "dlbridge" in name and os.path.lexists(name)]
     equal(left, [], "files that were not removed")
     demand("dlbridge" not in output("/sbin/ldconfig -p"), "the loader's cache has the library")
