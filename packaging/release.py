@@ -191,6 +191,7 @@ def make_notes(part):
 
 def make_sums(part):
     """SHA256SUMS of everything else."""
+    (OUT / "SHA256SUMS").unlink(missing_ok=True)
     names = [str(path.relative_to(OUT)) for path in files_made()]
     done = subprocess.run(("sha256sum", *names), cwd=OUT, check=True, capture_output=True)
     (OUT / "SHA256SUMS").write_bytes(done.stdout)
