@@ -661,6 +661,7 @@ def release(session):
 def build_with_coverage(session):
     """The fuzz targets as replays, in build/coverage, with the counters of llvm-cov."""
     stages.need(session, "clang++", "llvm-cov", "llvm-profdata")
+    stages.environment(session, "cuda-venv", "tests/device/requirements.txt")
     flags = "-fprofile-instr-generate -fcoverage-mapping"
     options = ("-DDLBRIDGE_SANITIZE=", f"-DCMAKE_C_FLAGS={flags}", f"-DCMAKE_CXX_FLAGS={flags}")
     return stages.build(session, "asan", *options, folder="coverage", targets=("fuzz_targets",))
@@ -676,13 +677,23 @@ def fuzz(session):
     words = list(session.posargs) or ["60"]
     script = (sys.executable, "-B", "tests/fuzz/fuzz.py")
     if words[0] == "--coverage":
-        session.run(*script, "coverage", str(build_with_coverage(session)), external=True)
+        checker = (sys.executable, "-B", "tests/fuzz/coverage.py", *(words[1:] or ["check"]))
+        session.run(*checker, str(build_with_coverage(session)), external=True)
         return
     binary = stages.build(session, "fuzz", targets=("fuzz_targets",))
     if words[0] == "--minimise":
         session.run(*script, "minimise", str(binary), *words[1:], external=True)
         return
     stages.checks(session, *script, "run", binary, *words)
+
+
+@stage
+def mutants(session):
+    """Faults that the fuzz targets must find, each in a copy of the sources; or those named."""
+    stages.need(session, "clang++")
+    stages.environment(session, "cuda-venv", "tests/device/requirements.txt")
+    script = (sys.executable, "-B", "tests/fuzz/mutants.py")
+    stages.checks(session, *script, BUILD / "mutants", *session.posargs)
 
 
 @stage

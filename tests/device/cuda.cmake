@@ -67,7 +67,7 @@ target_link_libraries(cuda_faults_test PRIVATE dlbridge_faults)
 dlbridge_add_cuda_test(cuda_old_driver_test.cc fake_cuda_old)
 dlbridge_add_cuda_test(cuda_old_mark_internal_test.cc fake_cuda_old)
 
-dlbridge_add_fuzzer(cuda device)
+dlbridge_add_device_fuzzer(cuda)
 target_link_libraries(fuzz_cuda PRIVATE fake_cuda)
 target_compile_definitions(fuzz_cuda PRIVATE FAKE_CUDA_FILE="$<TARGET_FILE:fake_cuda>")
 

@@ -73,3 +73,6 @@ foreach(source IN LISTS hip_tests)
   dlbridge_use_fake_hip(${name})
 endforeach()
 target_link_libraries(hip_faults_test PRIVATE dlbridge_faults)
+
+dlbridge_add_device_fuzzer(hip)
+dlbridge_use_fake_hip(fuzz_hip)

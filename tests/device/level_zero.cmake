@@ -50,6 +50,17 @@ target_include_directories(level_zero_veneer SYSTEM PRIVATE ${DLBRIDGE_LEVEL_ZER
 set_target_properties(level_zero_veneer PROPERTIES C_STANDARD 99 CXX_STANDARD 11)
 target_compile_options(level_zero_veneer PRIVATE -Wall -Wextra -Wpedantic -Werror)
 
+# Lets a test program use the fakes.
+function(dlbridge_use_fake_level_zero name)
+  target_include_directories(${name} PRIVATE ${level_zero_fakes})
+  target_include_directories(${name} SYSTEM PRIVATE ${DLBRIDGE_LEVEL_ZERO_INCLUDE})
+  target_compile_definitions(${name} PRIVATE
+    FAKE_LEVEL_ZERO="$<TARGET_FILE:fake_level_zero>"
+    FAKE_LEVEL_ZERO_2="$<TARGET_FILE:fake_level_zero_2>"
+    FAKE_LEVEL_ZERO_LOADER="$<TARGET_FILE:fake_level_zero_loader>")
+  add_dependencies(${name} fake_level_zero fake_level_zero_2 fake_level_zero_loader)
+endfunction()
+
 file(GLOB level_zero_tests CONFIGURE_DEPENDS level_zero_*_test.cc)
 foreach(source IN LISTS level_zero_tests)
   dlbridge_add_test(device ${source})
@@ -57,12 +68,7 @@ foreach(source IN LISTS level_zero_tests)
   if(NOT TARGET ${name})
     continue() # an internal test: an installed library does not export what it needs
   endif()
-  target_include_directories(${name} PRIVATE ${level_zero_fakes})
-  target_include_directories(${name} SYSTEM PRIVATE ${DLBRIDGE_LEVEL_ZERO_INCLUDE})
-  target_compile_definitions(${name} PRIVATE
-    FAKE_LEVEL_ZERO="$<TARGET_FILE:fake_level_zero>"
-    FAKE_LEVEL_ZERO_2="$<TARGET_FILE:fake_level_zero_2>"
-    FAKE_LEVEL_ZERO_LOADER="$<TARGET_FILE:fake_level_zero_loader>")
+  dlbridge_use_fake_level_zero(${name})
   # The loader's validation layer also checks the calls. In the tests of the fake it would reject the
   # invalid calls that the fake must see.
   if(NOT name STREQUAL "level_zero_fake_test")
@@ -70,7 +76,9 @@ foreach(source IN LISTS level_zero_tests)
     set_tests_properties(${name}_validated PROPERTIES LABELS device
       ENVIRONMENT "ZE_ENABLE_VALIDATION_LAYER=1;ZE_ENABLE_PARAMETER_VALIDATION=1")
   endif()
-  add_dependencies(${name} fake_level_zero fake_level_zero_2 fake_level_zero_loader
-                   level_zero_signatures level_zero_veneer)
+  add_dependencies(${name} level_zero_signatures level_zero_veneer)
 endforeach()
 target_link_libraries(level_zero_faults_test PRIVATE dlbridge_faults)
+
+dlbridge_add_device_fuzzer(level_zero)
+dlbridge_use_fake_level_zero(fuzz_level_zero)

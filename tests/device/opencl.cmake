@@ -49,6 +49,14 @@ target_compile_options(opencl_api PRIVATE
 set_target_properties(opencl_api PROPERTIES
   C_STANDARD 99 C_EXTENSIONS OFF CXX_STANDARD 11 CXX_EXTENSIONS OFF)
 
+# Lets a test program use the shim.
+function(dlbridge_use_opencl_shim name)
+  add_dependencies(${name} opencl_shim)
+  target_include_directories(${name} SYSTEM PRIVATE ${DLBRIDGE_OPENCL_INCLUDE})
+  target_compile_definitions(${name} PRIVATE
+    DLBRIDGE_OPENCL_SHIM="$<TARGET_FILE:opencl_shim>" DLBRIDGE_OPENCL_ICD="${icd}")
+endfunction()
+
 # dlbridge_add_opencl_test(source [drivers...]): one program, and one ctest per set of drivers.
 function(dlbridge_add_opencl_test source)
   get_filename_component(name ${source} NAME_WE)
@@ -56,10 +64,7 @@ function(dlbridge_add_opencl_test source)
   if(NOT TARGET ${name})
     return()
   endif()
-  add_dependencies(${name} opencl_shim)
-  target_include_directories(${name} SYSTEM PRIVATE ${DLBRIDGE_OPENCL_INCLUDE})
-  target_compile_definitions(${name} PRIVATE
-    DLBRIDGE_OPENCL_SHIM="$<TARGET_FILE:opencl_shim>" DLBRIDGE_OPENCL_ICD="${icd}")
+  dlbridge_use_opencl_shim(${name})
   foreach(drivers IN LISTS ARGN)
     add_test(NAME ${name}_${drivers} COMMAND ${name})
     set_tests_properties(${name}_${drivers} PROPERTIES
@@ -82,3 +87,8 @@ dlbridge_add_opencl_test(opencl_tensor_test.cc intel both)
 dlbridge_add_opencl_test(opencl_pending_test.cc intel both)
 dlbridge_add_opencl_test(opencl_faults_test.cc intel)
 target_link_libraries(opencl_faults_test PRIVATE dlbridge_faults)
+
+if(EXISTS ${DLBRIDGE_POCL_ICD})
+  dlbridge_add_device_fuzzer(opencl)
+  dlbridge_use_opencl_shim(fuzz_opencl)
+endif()

@@ -3,16 +3,13 @@
 
 fuzz.py run BUILD SECONDS [TARGET]   fuzzes side by side; SECONDS are shared by all targets
 fuzz.py minimise BUILD [TARGET]      writes tests/fuzz/seeds anew: few inputs that reach everything
-fuzz.py coverage BUILD               replays the seeds and reports the branches of src they take
 
 What a run finds stays in BUILD: corpus/TARGET has inputs that reach new code, found/ those that
 fail.
 """
 
 import argparse
-import collections
 import concurrent.futures
-import json
 import os
 import pathlib
 import re
@@ -23,6 +20,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEEDS = ROOT / "tests/fuzz/seeds"
 SEEDS_LIMIT = 2 << 20
+# Seeds that stay although others reach their branches: those of a defect, and of child processes.
+NAMED = "named-"
 JOBS = os.cpu_count() or 1
 ASAN = {
     # A larger allocation returns NULL, as on a machine that has no more memory.
@@ -92,6 +91,8 @@ def minimise(build, only=None):
                 list(map(str, command)), stdout=file, stderr=file, check=True,
                 env={**os.environ, **ASAN},
             )  # fmt: skip
+        for path in (SEEDS / name).glob(f"{NAMED}*"):
+            shutil.copy(path, kept)
         shutil.rmtree(SEEDS / name, ignore_errors=True)
         shutil.copytree(kept, SEEDS / name)
         files = list((SEEDS / name).iterdir())
@@ -101,68 +102,16 @@ def minimise(build, only=None):
     return total > SEEDS_LIMIT
 
 
-def replay(build):
-    """Replays all seeds in a build with coverage; returns the exported data of each file of src."""
-    raw = build / "coverage"
-    shutil.rmtree(raw, ignore_errors=True)
-    raw.mkdir()
-    for name, program in targets(build).items():
-        environment = {**os.environ, "LLVM_PROFILE_FILE": f"{raw}/{name}-%m.profraw"}
-        command = [str(program), str(SEEDS / name)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
-    profiles, merged = map(str, raw.glob("*.profraw")), raw / "all.profdata"
-    subprocess.run(["llvm-profdata", "merge", "-o", str(merged), *profiles], check=True)
-    library = build / "src/libdlbridge.so"
-    command = ["llvm-cov", "export", f"-instr-profile={merged}", str(library), str(ROOT / "src")]
-    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return json.loads(shown)["data"][0]["files"]
-
-
-def outcomes(file):
-    """The outcomes of each condition of a file: position -> [taken true, taken false]."""
-    found = collections.defaultdict(lambda: [0, 0])
-    # A template has an entry for each instance.
-    for line, column, _, _, true, false, *_ in file["branches"]:
-        found[line, column][0] += true
-        found[line, column][1] += false
-    return found
-
-
-def coverage(build):
-    """Prints the parts and writes the conditions with an outcome that no seed has to a file."""
-    parts = {"src without src/device": [0, 0], "src/device": [0, 0]}
-    missing = []
-    for file in replay(build):
-        path = pathlib.Path(file["filename"]).resolve().relative_to(ROOT)
-        part = parts["src/device" if path.parts[1] == "device" else "src without src/device"]
-        lines = (ROOT / path).read_text().splitlines()
-        for (line, column), taken in sorted(outcomes(file).items()):
-            part[0] += sum(count > 0 for count in taken)
-            part[1] += 2
-            for outcome, count in zip(("true", "false"), taken):
-                if count == 0:
-                    text = lines[line - 1].strip()
-                    missing.append(f"{path}:{line}:{column}: never {outcome}: {text}")
-    report = build / "uncovered.txt"
-    report.write_text("\n".join(missing) + "\n")
-    for name, (taken, total) in parts.items():
-        share = 100 * taken / total if total else 0
-        print(f"{name}: {taken} of {total} branches taken ({share:.1f} %)")
-    print(f"branches that are not taken: {report}")
-    return False
-
-
 def main():
     style = argparse.RawTextHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=style)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("run", "minimise", "coverage"):
+    for name in ("run", "minimise"):
         command = commands.add_parser(name)
         command.add_argument("build", type=pathlib.Path)
         if name == "run":
             command.add_argument("seconds", type=int)
-        if name != "coverage":
-            command.add_argument("only", nargs="?")
+        command.add_argument("only", nargs="?")
     arguments = vars(parser.parse_args())
     return int(globals()[arguments.pop("command")](**arguments))
 

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts old faults back, one at a time, and checks that a fuzz target finds each within a minute.
+
+mutants.py FOLDER [NAME...]   builds in FOLDER; by default all of mutants.toml
+
+The sources are copied. A mutant replaces lines of the copy, the target that must find it is built
+and fuzzes for at most a minute, beginning with its seeds. Prints each target and its seconds.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import tomllib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from fuzz import ASAN, ROOT  # noqa: E402 needs the path above
+
+MUTANTS = ROOT / "tests/fuzz/mutants.toml"
+SECONDS = 60
+
+
+def copy_sources(to):
+    """Makes the copy equal to the sources; unchanged files keep their times."""
+    command = ("git", "ls-files", "--cached", "--others", "--exclude-standard")
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in listed.splitlines():
+        source, copy = ROOT / name, to / name
+        if not source.is_file():
+            continue
+        if not copy.exists() or copy.read_bytes() != source.read_bytes():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, copy)
+
+
+def quietly(*command, cwd):
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True,
+    )  # fmt: skip
+    if done.returncode != 0:
+        print(done.stdout[-6000:])
+    return done.returncode == 0
+
+
+def configure(source, headers):
+    options = ["-DDLBRIDGE_BUILD_BENCH=OFF", "-DDLBRIDGE_BUILD_EXAMPLES=OFF"]
+    options += [f"-DDLBRIDGE_CUDA_INCLUDE={headers}"] if headers else []
+    return quietly("cmake", "--preset", "fuzz", *options, cwd=source)
+
+
+def cuda_headers():
+    found = (ROOT / "build/cuda-venv").glob("lib/python3*/site-packages/nvidia/*/include/cuda.h")
+    return next((path.parent for path in found), None)
+
+
+def fuzz(source, target):
+    """Returns the seconds until the target fails, or None."""
+    build = source / "build/fuzz"
+    program, seeds = build / f"tests/fuzz/fuzz_{target}", source / "tests/fuzz/seeds" / target
+    corpus = build / "corpus" / target
+    shutil.rmtree(corpus, ignore_errors=True)
+    corpus.mkdir(parents=True)
+    options = (f"-max_total_time={SECONDS}", "-max_len=1024", "-timeout=20", "-seed=1")
+    began = time.monotonic()
+    done = subprocess.run(
+        list(map(str, (program, *options, f"-artifact_prefix={build}/found-", corpus, seeds))),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **ASAN},
+        timeout=10 * SECONDS,
+    )  # fmt: skip
+    seconds = time.monotonic() - began
+    return seconds if done.returncode != 0 else None
+
+
+def edited(text, edits, name):
+    for edit in edits:
+        if text.count(edit["search"]) != 1:
+            sys.exit(f"{name}: expected one place with {edit['search']!r} (mutants.toml)")
+        text = text.replace(edit["search"], edit["replace"])
+    return text
+
+
+def try_mutant(source, name, mutant):
+    """Builds and fuzzes one mutant; returns the line to print."""
+    path = source / mutant["file"]
+    original = path.read_text()
+    path.write_text(edited(original, mutant["edits"], name))
+    try:
+        target = mutant["target"]
+        if not quietly("ninja", "-C", source / "build/fuzz", f"fuzz_{target}", cwd=source):
+            return f"FAILED {name}: it does not compile"
+        seconds = fuzz(source, target)
+    finally:
+        path.write_text(original)
+    if seconds is None:
+        return f"FAILED {name}: fuzz_{target} found nothing in {SECONDS} s"
+    return f"passed {name}: fuzz_{target} found it in {seconds:.1f} s"
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    mutants = tomllib.loads(MUTANTS.read_text())
+    # Each edit must have its place, also if its mutant is not tried.
+    for name, mutant in mutants.items():
+        edited((ROOT / mutant["file"]).read_text(), mutant["edits"], name)
+    source = arguments.folder.resolve() / "source"
+    copy_sources(source)
+    if not configure(source, cuda_headers()):
+        return 1
+    failed = False
+    for name in arguments.names or mutants:
+        line = try_mutant(source, name, mutants[name])
+        print(line, flush=True)
+        failed = failed or line.startswith("FAILED")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
