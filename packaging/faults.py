@@ -70,7 +70,7 @@ FOLDER_FAULTS = (
 )
 MEMBER_FAULTS = (
     ("owner", setting(uid=1000)),
-    ("mode", setting(mode=0o666)),
+    ("mode", setting(mode=0o766)),
     ("times", setting(mtime=1)),
 )
 
