@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The fuzz target of the first use of drivers, with all fakes. The file name sorts after theirs.
-if(TARGET fake_cuda AND TARGET fake_hip6 AND TARGET fake_level_zero AND TARGET opencl_shim)
+# The fuzz target of the first use of drivers, with all fakes. The file name sorts after theirs. Only
+# its seeds are replayed: libFuzzer cannot see what a child process reaches.
+if(NOT DLBRIDGE_SANITIZE AND TARGET fake_cuda AND TARGET fake_hip6 AND TARGET fake_level_zero AND TARGET opencl_shim)
   dlbridge_add_fuzzer(starts device)
   target_compile_definitions(fuzz_starts PRIVATE
     FUZZ_CUDA="$<TARGET_FILE:fake_cuda>" FUZZ_CUDA_OLD="$<TARGET_FILE:fake_cuda_old>"
