@@ -207,16 +207,33 @@ void ReadCases(const Node& cases, const std::string& case_text, Corpus* corpus) 
   }
 }
 
-Json Parse(const std::string& text) {
-  const auto limit_depth = [](int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
-    if (depth > kMaxDepth) {
-      throw Failure(kUnreadable, "not a tensor: the JSON is nested more than " +
-                                     std::to_string(kMaxDepth) + " levels deep");
+// The largest number of open brackets outside of strings.
+int DepthOf(const std::string& text) {
+  int depth = 0;
+  int deepest = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string) {
+      depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+      deepest = std::max(deepest, depth);
     }
-    return true;
-  };
+  }
+  return deepest;
+}
+
+// The depth is not limited by a callback of the parser, which then takes quadratic time.
+Json Parse(const std::string& text) {
+  if (DepthOf(text) > kMaxDepth) {
+    throw Failure(kUnreadable, "not a tensor: the JSON is nested more than " +
+                                   std::to_string(kMaxDepth) + " levels deep");
+  }
   try {
-    return Json::parse(text, limit_depth);
+    return Json::parse(text);
   } catch (const Json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
     const std::string what = error.what();

@@ -109,6 +109,15 @@ TEST(Hostile, DeepJson) {
   }
 }
 
+// Time in proportion to the file: ctest's limit ends a reader that needs more.
+TEST(Hostile, ManySmallCases) {
+  std::string text = "[{\"objects\": {}}";
+  for (size_t i = 0; i < dlbridge_test::Scaled(500000); ++i) {
+    text += ",{\"objects\":{}}";
+  }
+  EXPECT_EQ(CheckText(text + "]").page, "no tensor in it");
+}
+
 TEST(Hostile, NamesCannotMoveTheCursor) {
   const std::string name =
       "a\033[2Jb\r\n\xC2\x9B"
