@@ -98,7 +98,8 @@ class Program {
 
   // Memory of all inputs, until a call fails whose work may still use it.
   static std::vector<Buffer>& TheBuffers(Driver* driver) {
-    static std::vector<Buffer> buffers;
+    // Never destroyed: a driver keeps what only these handles refer to.
+    static auto& buffers = *new std::vector<Buffer>;
     for (int i = 0; buffers.size() < kBuffers; ++i) {
       buffers.emplace_back();
       buffers.back().device = i == kBuffers - 1 ? -1 : i / 2;
@@ -284,7 +285,7 @@ class Program {
     for (size_t i = 0; i < kStreams; ++i) {
       Synchronize(i);
     }
-    static std::list<Buffer> abandoned;
+    static auto& abandoned = *new std::list<Buffer>;
     for (Buffer& buffer : buffers_) {
       if (lost_) {
         abandoned.push_back(std::move(buffer));
@@ -820,8 +821,8 @@ class Program {
     }
     driver_.CheckEnd(lost_);
     if (lost_) {
-      static std::list<Loan> abandoned;
-      static std::list<Bytes> kernels;
+      static auto& abandoned = *new std::list<Loan>;
+      static auto& kernels = *new std::list<Bytes>;
       abandoned.splice(abandoned.end(), loans_);
       kernels.splice(kernels.end(), kernels_);
     }
