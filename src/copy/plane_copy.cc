@@ -162,11 +162,14 @@ DLBRIDGE_INLINE void CopyPart(const Move& move, const PlaneAxis& outer, const Pl
 // the lines of the source are still in the cache for the next row of the target.
 template <class Move>
 void CopyElements(const Plane& plane, const char* from, char* to) {
+  constexpr int64_t kFewColumns = 6;  // a loop over fewer takes longer than its elements
   const Move move(plane.column.to);
+  const bool crosses = Crosses(plane);
   const auto copy = [&](const Part& part) {
     const PlaneAxis row = {part.rows, plane.row.from, plane.row.to};
     const PlaneAxis column = {part.columns, plane.column.from, plane.column.to};
-    const bool is_wide = part.columns >= part.rows;
+    // In a plane that does not cross, columns are adjacent in the target and near in the source.
+    const bool is_wide = part.columns >= (crosses ? part.rows : Least(part.rows, kFewColumns));
     CopyPart(move, is_wide ? row : column, is_wide ? column : row,
              SourceAt(plane, from, part.row, part.column),
              TargetAt(plane, to, part.row, part.column));
@@ -176,7 +179,7 @@ void CopyElements(const Plane& plane, const char* from, char* to) {
     copy(whole);  // avoids the division, which takes as long as copying several elements
     return;
   }
-  const int64_t least_rows = Crosses(plane) ? Least(whole.rows, kBlockSide) : 1;
+  const int64_t least_rows = crosses ? Least(whole.rows, kBlockSide) : 1;
   const int64_t columns = Least(whole.columns, kBlock / least_rows);
   Cut(whole, kBlock / columns, columns, copy);
 }
