@@ -94,7 +94,8 @@ struct Parts4 {
   }
   DLBRIDGE_AVX512 DLBRIDGE_INLINE static Vector Gather(const char* from, const int64_t* at,
                                                        int step) {
-    return Join(from + at[0], from + at[step], from + at[2 * step], from + at[3 * step]);
+    const int64_t* const half = at + step + step;
+    return Join(from + at[0], from + at[step], from + half[0], from + half[step]);
   }
   DLBRIDGE_AVX512 DLBRIDGE_INLINE static Vector LoadLine(const char* from) {
     return _mm512_loadu_si512(from);
