@@ -546,7 +546,7 @@ def tools_can_fail(session):
 def sources(*patterns):
     command = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns)
     found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
-    return [name for name in found if name and pathlib.Path(name).is_file()]
+    return [name for name in found if name and pathlib.Path(name).exists()]
 
 
 @stage
@@ -633,7 +633,7 @@ def documents(session):
     clone.mkdir(parents=True)
     for path in map(pathlib.Path, sources(".")):
         (clone / path.parent).mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, clone / path)
+        shutil.copy2(path, clone / path, follow_symlinks=False)
     stages.checks(session, python, *runner, "run", clone, *session.posargs)
 
 

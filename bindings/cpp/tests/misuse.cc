@@ -446,13 +446,13 @@ db::policy forgets_the_dtypes() {
 #endif
 }
 
-// MISUSE 36: two extents, of which the first would be a null pointer
-// says: no matching (function for call|conversion for|constructor for)
+// MISUSE 36: an extent that is not an integer
+// says: (no matching (function for call|conversion for|constructor for)|narrow)
 db::tensor braces_extents() {
 #if MISUSE == 36
-  return db::allocate(db::allocate_spec(db::dtype_of<float>::value, {0, 0})).value();
+  return db::allocate(db::allocate_spec(db::dtype_of<float>::value, {2, 1.5})).value();
 #else
-  return db::allocate(db::allocate_spec(db::dtype_of<float>::value, {{0, 0}})).value();
+  return db::allocate(db::allocate_spec(db::dtype_of<float>::value, {2, 1})).value();
 #endif
 }
 

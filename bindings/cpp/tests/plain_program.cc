@@ -113,6 +113,7 @@ void BracedLists() {
   EXPECT(db::view(six, {}).has_value() && db::view(six, db::view_spec({})).has_value());
   EXPECT(db::view(six, {2, 4}).error().rule() == db::rule_code::view_bounds);
   EXPECT(Extent(db::allocate(db::dtype_of<float>::value, {2, 3}), 0) == 2);
+  EXPECT(Extent(db::allocate(db::allocate_spec(db::dtype_of<float>::value, {0, 0})), 1) == 0);
   const std::int64_t shape[] = {2, 3};
   EXPECT(Extent(db::allocate(db::dtype_of<float>::value, shape), 1) == 3);
   static float memory[6] = {0, 1, 2, 3, 4, 5};

@@ -43,6 +43,7 @@ class view_spec {
   }
   /// A braced list, which ends with the statement: `view(tensor, view_spec({2, 3}).offset(1))`. A
   /// spec with a name needs arrays with names; clang warns of a list there.
+  // NOLINTNEXTLINE(google-explicit-constructor): a list alone says nothing of a view
   constexpr explicit view_spec(
       std::initializer_list<std::int64_t> shape DLBRIDGE_HPP_BORROWS) noexcept
       : view_spec(span<const std::int64_t>(shape.begin(), shape.size())) {}
