@@ -21,7 +21,7 @@ static DLManagedTensorVersioned* accept(const DLBridgeApi* api, void* given) {
   if (api->import_tensor(given, DLBRIDGE_KIND_UNKNOWN, &options, &tensor, &error) == DLBRIDGE_OK)
     return tensor;
   printf("rejected, rule %s: %s\n", api->rule_name(error.rule), error.message);
-  api->release(given, api->identify(given)); /* still the plugin's: end it */
+  api->release(given, api->identify(given)); /* still the plugin's: end it if it can be told */
   return NULL;
 }
 
@@ -40,7 +40,8 @@ int main(int count, char** files) {
   }
   dlclose(plugin);
   if (tensors[0] == NULL || tensors[1] != NULL) return 1;
-  const int32_t* values = tensors[0]->dl_tensor.data;
+  const DLTensor* view = &tensors[0]->dl_tensor;
+  const int32_t* values = (const int32_t*)((const char*)view->data + view->byte_offset);
   printf("after dlclose: %d\n", (int)values[4]);
   api->release_versioned(tensors[0]); /* calls code of the plugin, which is still loaded */
   return 0;
