@@ -47,10 +47,9 @@ constexpr uint64_t kClaimed = UINT64_MAX;  // no id of an entry
 // How many pairs are pinned.
 std::atomic<uint32_t> g_pinned;
 
-template <class Node>
-void Push(std::atomic<Node*>* head, Node* node) {
-  node->next = head->load(std::memory_order_relaxed);
-  while (!head->compare_exchange_weak(node->next, node, std::memory_order_release,
+void Push(std::atomic<Block*>* head, Block* block) {
+  block->next = head->load(std::memory_order_relaxed);
+  while (!head->compare_exchange_weak(block->next, block, std::memory_order_release,
                                       std::memory_order_relaxed)) {
   }
 }
@@ -118,29 +117,53 @@ bool TryReuse(ContextEvents* events, uint64_t context, uint64_t entry) {
   return true;
 }
 
-ContextEvents* NewEvents(uint64_t context, uint64_t entry) {
-  ContextEvents* events = g_contexts.load(std::memory_order_acquire);
-  while (events != nullptr && !TryReuse(events, context, entry)) {
-    events = events->next;
+bool Serves(const ContextEvents& events, uint64_t context, uint64_t entry) {
+  return events.entry.load(std::memory_order_acquire) == entry &&
+         events.context.load(std::memory_order_relaxed) == context;
+}
+
+// The events of a context in the part of the list from `from` up to, not including, `to`.
+ContextEvents* Find(ContextEvents* from, const ContextEvents* to, uint64_t context,
+                    uint64_t entry) {
+  while (from != to && !Serves(*from, context, entry)) {
+    from = from->next;
   }
-  if (events == nullptr) {
-    void* memory = std::malloc(sizeof(ContextEvents));
-    if (memory != nullptr) {
-      events = new (memory) ContextEvents{nullptr, {context}, {entry}, {nullptr}, {nullptr}};
-      Push(&g_contexts, events);
+  return from != to ? from : nullptr;
+}
+
+// Adds events to the list, whose head was `seen` when it had none of the context. Returns those of
+// another thread if one was faster.
+ContextEvents* AddEvents(ContextEvents* seen, uint64_t context, uint64_t entry) {
+  void* memory = std::malloc(sizeof(ContextEvents));
+  if (memory == nullptr) {
+    return nullptr;
+  }
+  auto* events = new (memory) ContextEvents{seen, {context}, {entry}, {nullptr}, {nullptr}};
+  while (!g_contexts.compare_exchange_strong(events->next, events, std::memory_order_acq_rel,
+                                             std::memory_order_acquire)) {
+    ContextEvents* const faster = Find(events->next, seen, context, entry);
+    if (faster != nullptr) {
+      std::free(memory);
+      return faster;
     }
+    seen = events->next;
   }
   return events;
 }
 
-// Two threads may both add one. All threads use the first in the list; the other stays empty.
+// Two threads that reuse events of entries that are gone may do so for one context. All threads use
+// the first in the list from then on.
 ContextEvents* EventsOf(uint64_t context, uint64_t entry) {
-  ContextEvents* events = g_contexts.load(std::memory_order_acquire);
-  while (events != nullptr && (events->entry.load(std::memory_order_acquire) != entry ||
-                               events->context.load(std::memory_order_relaxed) != context)) {
+  ContextEvents* const head = g_contexts.load(std::memory_order_acquire);
+  ContextEvents* events = Find(head, nullptr, context, entry);
+  if (events != nullptr) {
+    return events;
+  }
+  events = head;
+  while (events != nullptr && !TryReuse(events, context, entry)) {
     events = events->next;
   }
-  return events != nullptr ? events : NewEvents(context, entry);
+  return events != nullptr ? events : AddEvents(head, context, entry);
 }
 
 // The status of the event that is signalled last.
