@@ -4,6 +4,7 @@ packages that a session needs, and tests/stages.py has what the sessions share."
 
 import collections
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -20,6 +21,7 @@ import stages  # noqa: E402 needs the path above
 from stages import BUILD, ROOT  # noqa: E402
 
 nox.options.default_venv_backend = "none"
+nox.options.allow_parallel = True
 os.chdir(ROOT)
 # The other versions of Python are tested nightly.
 os.environ.setdefault("DLBRIDGE_PYTHONS", "3.11 3.12")
@@ -40,16 +42,26 @@ OUTCOMES = BUILD / "bindings/outcomes"
 RELEASES = BUILD / "package"
 
 
-def stage(function):
-    """A session whose counts start at zero."""
+def stage(function, **options):
+    """A session whose counts start at zero. Stages run side by side, see `run`."""
 
     def run(session):
         stages.REPORTS.mkdir(parents=True, exist_ok=True)
         (stages.REPORTS / f"{session.name}.counts").unlink(missing_ok=True)
-        function(session)
+        began = stages.processor_seconds()
+        try:
+            function(session)
+        finally:
+            session.log(f"{stages.processor_seconds() - began:.0f} s of processor time")
 
     run.__doc__ = function.__doc__
-    return nox.session(run, name=function.__name__)
+    return nox.session(run, name=function.__name__, **options)
+
+
+# A stage that changes what others use, and so runs while no other does.
+alone = functools.partial(stage, allow_parallel=False)
+# A stage that uses the archives of `archives`.
+after_archives = functools.partial(stage, requires=["archives"])
 
 
 # ------------------------------------------------------------------------------ the library's tests
@@ -247,9 +259,16 @@ def build_both_kinds(session):
 
 @stage
 def consumers(session):
-    """Every way to consume the library; installs Debian packages and removes them."""
+    """Every way to consume the library but Debian's packages."""
     build_both_kinds(session)
-    stages.noxfiles(session, [("tests/consumers", ()), ("packaging", ())])
+    chosen = ("-k", "not debian and not selftest")
+    stages.noxfiles(session, [("tests/consumers", chosen), ("packaging", ())])
+
+
+@alone
+def debian(session):
+    """Builds Debian's packages, installs them in the system's folders, uses and removes them."""
+    stages.noxfiles(session, [("tests/consumers", ("-s", "debian"))])
 
 
 def install_prefix(session):
@@ -462,7 +481,7 @@ def archive_options(machine):
     )
 
 
-@stage
+@after_archives
 def archive_x86_64(session):
     """All tests with the library of the release archive."""
     options = archive_options("x86_64")
@@ -470,7 +489,7 @@ def archive_x86_64(session):
     stages.ctest(session, binary, "-LE", "interop")
 
 
-@stage
+@after_archives
 def archive_aarch64(session):
     """The tests that depend on the linkage, with the archive for aarch64, under qemu."""
     options = archive_options("aarch64")
@@ -479,7 +498,7 @@ def archive_aarch64(session):
     stages.ctest(session, binary, "-L", LINKAGE, **SLOW)
 
 
-@stage
+@after_archives
 def archive_aarch64_all(session):
     """All tests with the library of the release archive, under qemu."""
     options = archive_options("aarch64")
@@ -513,7 +532,7 @@ def windows(session):
     stages.ctest(session, binary)
 
 
-@stage
+@after_archives
 def faults(session):
     """The checks of the release archives report faults that are put into a copy."""
     stages.checks(session, "python3", "-B", "packaging/faults.py", RELEASES)
@@ -833,8 +852,7 @@ def make_wheel(session):
 
 
 def bundle_parts(session):
-    """The library of the release archive, the C program and the wheel."""
-    make_archive(session, GPU_MACHINE)
+    """The library of the release archive, which is unpacked, the C program and the wheel."""
     (library,) = (RELEASES / GPU_MACHINE).glob("*/lib/libdlbridge.so.1")
     GPU.mkdir(parents=True, exist_ok=True)
     return library, make_timings(session), make_wheel(session)
@@ -850,6 +868,7 @@ def gpu(session):
     if packed and len(session.posargs) != 2:
         session.error("expected --bundle FILE")
     file = pathlib.Path(session.posargs[1] if packed else GPU / "bundle.tar.gz")
+    make_archive(session, GPU_MACHINE)
     library, timings, wheel = bundle_parts(session)
     if wheel is None:
         session.error("the wheel needs CPython 3.12 and its Python.h")
@@ -874,7 +893,7 @@ def run_bundle(session, script, results):
         session.error(f"{found['failed']} checks failed: {results}/summary.txt")
 
 
-@stage
+@after_archives
 def gpu_bundle(session):
     """The bundle for a machine with a GPU, run here without a network and with the fake driver."""
     stages.environment(session, "cuda-venv", "tests/device/requirements.txt")

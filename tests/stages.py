@@ -5,11 +5,14 @@ stages.py TASK    adds up the sessions of build/reports/TASK.json and prints the
 """
 
 import concurrent.futures
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -29,6 +32,12 @@ def count(session, **found):
     path = REPORTS / f"{session.name}.counts"
     total = json.loads(path.read_text()) if path.exists() else dict.fromkeys(KINDS, 0)
     path.write_text(json.dumps({kind: total[kind] + found.get(kind, 0) for kind in KINDS}))
+
+
+def processor_seconds():
+    """What the child processes that have ended used."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def quietly(session, log, *command, **environment):
@@ -52,35 +61,52 @@ def need(session, *programs):
         session.skip(f"not installed: {', '.join(missing)}")
 
 
+@contextlib.contextmanager
+def locked(name):
+    """Keeps other sessions, which may run side by side, from changing build/<name> meanwhile."""
+    (BUILD / "locks").mkdir(parents=True, exist_ok=True)
+    with (BUILD / "locks" / name).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def environment(session, name, requirements):
     """The Python of build/<name>, an environment with exactly those packages."""
     folder, requirements = BUILD / name, ROOT / requirements
     stamp = folder / f"{hashlib.sha256(requirements.read_bytes()).hexdigest()[:16]}.stamp"
     python = folder / "bin/python"
-    if not stamp.exists():
-        session.log(f"installing {requirements.relative_to(ROOT)} in build/{name}")
-        quietly(session, f"{name}-new", "python3", "-m", "venv", "--clear", folder)
-        install = ("-m", "pip", "install", "--disable-pip-version-check", "--quiet")
-        quietly(session, name, python, *install, "--requirement", requirements)
-        stamp.touch()
+    with locked(name):
+        if not stamp.exists():
+            session.log(f"installing {requirements.relative_to(ROOT)} in build/{name}")
+            quietly(session, f"{name}-new", "python3", "-m", "venv", "--clear", folder)
+            install = ("-m", "pip", "install", "--disable-pip-version-check", "--quiet")
+            quietly(session, name, python, *install, "--requirement", requirements)
+            stamp.touch()
     return python
+
+
+def cmake(session, binary, preset, *options):
+    quietly(
+        session, f"{binary.name}-configure", "cmake", "--preset", preset, "-B", binary, *options
+    )
 
 
 def configure(session, preset, *options, folder=None):
     """Configures a preset, in build/<folder>; returns that folder."""
     binary = BUILD / (folder or preset)
-    quietly(
-        session, f"{binary.name}-configure", "cmake", "--preset", preset, "-B", binary, *options
-    )
+    with locked(binary.name):
+        cmake(session, binary, preset, *options)
     return binary
 
 
 def build(session, preset, *options, folder=None, targets=()):
     """Configures a preset and builds it, or only those targets; returns the build folder."""
-    binary = configure(session, preset, *options, folder=folder)
-    session.log(f"building {binary.name}")
+    binary = BUILD / (folder or preset)
     names = ("--target", *targets) if targets else ()
-    quietly(session, f"{binary.name}-build", "cmake", "--build", binary, *names)
+    with locked(binary.name):
+        cmake(session, binary, preset, *options)
+        session.log(f"building {binary.name}")
+        quietly(session, f"{binary.name}-build", "cmake", "--build", binary, *names)
     return binary
 
 
@@ -106,7 +132,8 @@ def programs(session, binary, *options):
     session.log(f"building {len(targets)} targets of {binary.name}")
     if targets:
         command = ("cmake", "--build", binary, "--target", *sorted(targets))
-        quietly(session, f"{binary.name}-build", *command)
+        with locked(binary.name):
+            quietly(session, f"{binary.name}-build", *command)
     return len(tests)
 
 

@@ -11,11 +11,16 @@ static one, DLBRIDGE_OUTCOMES_DIR the folder for the answers to the conformance 
 import os
 import pathlib
 import shutil
+import sys
 
 import nox
 
 BINDING = pathlib.Path(__file__).resolve().parent
 ROOT = BINDING.parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import stages  # noqa: E402 needs the path above
+
 BUILD = ROOT / "build/bindings/cpp"
 OUTCOMES = pathlib.Path(os.environ.get("DLBRIDGE_OUTCOMES_DIR", BUILD)).resolve()
 JOBS = str(min(os.cpu_count(), 2))
@@ -142,13 +147,10 @@ def cost(session):
     test(session, build(session, "gcc", "cpp_cost"), "cost")
 
 
-@nox.session(venv_backend="venv")
+@nox.session(venv_backend="none")
 def mdspan_std(session):
     """std::mdspan of libc++, which zig brings; the object needs nothing of that library's code."""
-    python = ROOT / "build/zig-venv/bin/python"
-    if not python.exists():
-        session.install("--requirement", str(ROOT / "packaging/requirements.txt"))
-        python = "python"
+    python = stages.environment(session, "zig-venv", "packaging/requirements.txt")
     installed, made = prefix(session), BUILD / "mdspan-std"
     BUILD.mkdir(parents=True, exist_ok=True)
     flags = "-std=c++23 -O1 -fno-sanitize=undefined -Wall -Wextra -Wpedantic -Wconversion -Werror"

@@ -11,7 +11,10 @@ import sys
 
 from sessions import HERE, ROOT, install_pinned
 
-ZIG = ROOT / "build/zig-venv"
+sys.path.insert(0, str(ROOT / "tests"))
+
+import stages  # noqa: E402 needs the path above
+
 REQUIREMENTS = HERE / "requirements"
 MACHINE = "x86_64"
 # The interpreters that build a wheel, and the tags of these wheels. The wheel of 3.12 serves later
@@ -49,11 +52,8 @@ def digest(*parts):
 
 def need_zig(session):
     """Installs the compiler of the release archives, which links for an old glibc."""
-    if not list(ZIG.glob("lib/python3*/site-packages/ziglang/zig")):
-        session.run(sys.executable, "-m", "venv", "--clear", str(ZIG), external=True)
-        pip = (str(ZIG / "bin/python"), "-m", "pip", "install", "--quiet")
-        session.run(*pip, "-r", str(ROOT / "packaging/requirements.txt"), external=True)
-    return next(ZIG.glob("lib/python3*/site-packages/ziglang/zig"))
+    python = stages.environment(session, "zig-venv", "packaging/requirements.txt")
+    return next(python.parents[1].glob("lib/python3*/site-packages/ziglang/zig"))
 
 
 def compilers(folder, zig, target=f"{MACHINE}-linux-gnu.2.17"):
