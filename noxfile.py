@@ -615,6 +615,12 @@ def tidy(session):
 
 
 @stage
+def tidy_deep(session):
+    """clang-tidy on the library, the analyzer without the limit that keeps `tidy` short."""
+    run_tidy(session, "deep")
+
+
+@stage
 def tidy_tests(session):
     """clang-tidy on tests and benchmarks, with all checks that fit tests."""
     run_tidy(session, "tests")
