@@ -65,7 +65,7 @@ def function_added(copy, left_out=()):
 
 
 def next_version(copy, patch=False):
-    """Changes the header and the changelog to the next minor or patch version."""
+    """The next minor or patch version: in the header, the changelog and where it is repeated."""
     before = copy.version()
     major, minor, last = map(int, before.split("."))
     after = (major, minor, last + 1) if patch else (major, minor + 1, 0)
@@ -76,9 +76,7 @@ def next_version(copy, patch=False):
     copy.replace(
         "CHANGELOG.md", f"## {before}", f"## {text} (unreleased)\n\n## {before}", first=True
     )
-    copy.replace("bindings/rust/Cargo.toml", f'version = "{before}"', f'version = "{text}"')
-    sys_crate = 'dlbridge-sys = {{ version = "{}"'.format
-    copy.replace("bindings/rust/dlbridge/Cargo.toml", sys_crate(before), sys_crate(text))
+    copy.repeat_version()
 
 
 def name_in_changelog(copy, name):

@@ -114,6 +114,14 @@ class Copy:
     def regenerate(self):
         run(self.root, sys.executable, "-B", "tools/facts.py", "write")
 
+    def repeat_version(self):
+        """Writes the header's version into the files that repeat it."""
+        command = (sys.executable, "-B", "tools/versions.py", "write")
+        done = subprocess.run(command, cwd=self.root, capture_output=True, text=True)
+        # It fails until the facts are written anew and the version is recorded.
+        if "wrote bindings/rust/Cargo.toml" not in done.stdout:
+            raise Failure(done.stdout + done.stderr)
+
     def remove_line(self, name, start):
         lines = self.read(name).splitlines(keepends=True)
         kept = [line for line in lines if not line.startswith(start)]
