@@ -184,7 +184,7 @@ def tidy(session, source):
     need(session, "clang-tidy")
     checks = [] if source == "plain_program" else ["--checks=-clang-analyzer-*"]
     filters = ["--warnings-as-errors=*", "--header-filter=bindings/cpp/|dlbridge/hpp/"]
-    includes = ["-isystem", ROOT / "include", "-isystem", "/usr/include/eigen3"]
+    includes = ["-isystem", ROOT / "include", "-isystem", "/usr/include/eigen3", f"-I{ROOT}/tests"]
     flags = ["-std=c++17", f"-I{BINDING}/include", *includes, '-DDLBRIDGE_CASES=""']
     file = BINDING / f"tests/{source}.cc"
     run(session, "clang-tidy", "--quiet", *filters, *checks, file, "--", *flags)

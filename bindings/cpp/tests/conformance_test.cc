@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
 #include <iostream>
 
 #include "corpus_device_calls.h"
+#ifdef DLBRIDGE_HOOKS
+#include "corpus_faults.h"
+#include "support/child.h"
+#endif
 
 namespace dlbridge_cpp_test {
 namespace {
@@ -70,14 +75,16 @@ json Expected(const json& expect, const json& answer) {
   return kept;
 }
 
+using Caller = std::function<json(const json&, World*)>;
+
 // Runs one case, adds the answers of its steps to `answers`, and returns the differences from the
 // expectation.
-std::string RunCase(const json& test, json* answers) {
+std::string RunCase(const json& test, json* answers, const Caller& call = Call) {
   World world(test["objects"]);
   std::string failures;
   int index = 0;
   for (const json& step : test["steps"]) {
-    const json answer = Expected(step["expect"], Call(step, &world));
+    const json answer = Expected(step["expect"], call(step, &world));
     if (answer != step["expect"]) {
       failures += " step " + std::to_string(index) + ": expected " + step["expect"].dump() + "\n" +
                   std::string(12, ' ') + "found " + answer.dump() + "\n";
@@ -133,6 +140,61 @@ TEST(Conformance, DetectsWrongExpectations) {
     }
   }
 }
+
+#ifdef DLBRIDGE_HOOKS
+// Runs one case with failing calls and returns what is wrong with it. Adds the number of calls that
+// failed to `failures`.
+std::string RunWithFault(const json& test, const Fault& fault, std::int64_t* failures) {
+  json answers = json::array();
+  const auto before = LibraryHolds();
+  const std::string wrong = RunCase(test, &answers, [&](const json& step, World* world) {
+    return CallUntilNothingFails(fault, step, world, Call, failures);
+  });
+  return LibraryHolds() == before ? wrong : wrong + " the library keeps memory\n";
+}
+
+// Runs one case with each of its calls failing; returns their number.
+std::int64_t FailEachCallOf(const json& test, bool for_good) {
+  std::int64_t all = 0;
+  std::int64_t failures = 1;
+  for (std::int64_t first = 1; failures != 0; ++first) {
+    failures = 0;
+    std::string wrong = RunWithFault(test, {first, for_good}, &failures);
+    all += failures;
+    if (wrong == " the library keeps memory\n") {
+      // What is made once for the process is not made a second time.
+      std::int64_t again = 0;
+      wrong = RunWithFault(test, {first, for_good}, &again);
+    }
+    EXPECT_EQ(wrong, "") << test["name"] << ", from call " << first << ", last " << faults_last();
+    if (!wrong.empty()) {
+      return all;
+    }
+  }
+  return all;
+}
+
+void FailEachCall(bool for_good) {
+  ASSERT_GT(faults_install("libdlbridge.so"), 10) << "the library's calls are not seen";
+  const json document = Load();
+  std::int64_t failures = 0;
+  for (const json& test : document["cases"]) {
+    if (!Skipped(test)) {
+      failures += FailEachCallOf(test, for_good);
+    }
+  }
+  std::cout << failures << " calls failed\n";
+  EXPECT_GT(failures, 1000);
+}
+
+// Each in a process of its own, in which the first use of everything fails too.
+TEST(Faults, EachCallOfTheLibraryFailsOnce) {
+  EXPECT_TRUE(dlbridge_test::InChild([] { FailEachCall(false); }));
+}
+TEST(Faults, AllCallsOfTheLibraryFail) {
+  EXPECT_TRUE(dlbridge_test::InChild([] { FailEachCall(true); }));
+}
+#endif
 
 }  // namespace
 }  // namespace dlbridge_cpp_test
