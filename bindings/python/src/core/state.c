@@ -21,9 +21,12 @@ static PyMutex g_links;
 #endif
 
 /* The newest state of this interpreter, which links the older ones: a module may be created again
- * while the previous one still lives. NULL, without an exception, if there is none. */
+ * while the previous one still lives. NULL if there is none: without an exception, but
+ * PyDict_GetItemString would also hide that there was no memory for the key. */
 static CoreState* newest_state(PyObject* places) {
-  PyObject* capsule = places != NULL ? PyDict_GetItemString(places, kStateKey) : NULL;
+  PyObject* key = PyUnicode_FromString(kStateKey);
+  PyObject* capsule = key != NULL && places != NULL ? PyDict_GetItemWithError(places, key) : NULL;
+  Py_XDECREF(key);
   return capsule != NULL ? (CoreState*)PyCapsule_GetPointer(capsule, kStateKey) : NULL;
 }
 
@@ -62,7 +65,7 @@ int core_state_publish(CoreState* state) {
   }
   LOCK_LINKS();
   state->older = newest_state(places);
-  status = put_state(places, state);
+  status = PyErr_Occurred() ? -1 : put_state(places, state);
   UNLOCK_LINKS();
   return status;
 }

@@ -7,7 +7,7 @@
 namespace dlbridge::python {
 
 nb::dict EntryAsDict(const DLBridgeContextEntry& entry) {
-  nb::dict out;
+  nb::dict out = NewDict();
   out["backend"] = entry.backend;
   out["device"] = FromDevice(entry.device);
   out["id"] = entry.id;
@@ -24,7 +24,7 @@ nb::dict EntryAsDict(const DLBridgeContextEntry& entry) {
 namespace {
 
 // A parameter for each keyword of Python's. NOLINTNEXTLINE(readability-function-size)
-uint64_t Register(DLBridgeBackend backend, Device device, uint64_t platform, uint64_t native_device,
+nb::int_ Register(DLBridgeBackend backend, Device device, uint64_t platform, uint64_t native_device,
                   uint64_t context, uint64_t queue, int32_t queue_kind, uint32_t properties,
                   const nb::bytes& uuid, nb::object release) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
@@ -43,10 +43,11 @@ uint64_t Register(DLBridgeBackend backend, Device device, uint64_t platform, uin
   std::memcpy(entry.uuid, uuid.data(), uuid.size());
   entry.release = once.given() ? Once::OnEntry : nullptr;
   entry.release_context = once.context();
+  Results results;
   uint64_t id = 0;
   CallReleased([&](DLBridgeError* error) { return dlbridge_context_register(&entry, &id, error); });
   once.Passed();
-  return id;
+  return results.Number(id);
 }
 
 nb::dict Find(Device device, uint64_t context) {

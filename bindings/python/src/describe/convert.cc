@@ -18,32 +18,36 @@ void Convert(ConvertOptions* options, Function call) {
   CallAllocating(own ? nb::cast<Allocator*>(options->allocator) : nullptr, call);
 }
 
-Address Upgrade(Address source, ConvertOptions* options) {
+nb::int_ Upgrade(Address source, ConvertOptions* options) {
+  Results results;
   DLManagedTensorVersioned* out = nullptr;
   Convert(options, [&](DLBridgeError* error) {
     return dlbridge_upgrade(At<DLManagedTensor>(source), Fields(options), &out, error);
   });
-  return AddressOf(out);
+  return results.Number(out);
 }
 
-Address UpgradeInto(Address source, Address memory, size_t size, nb::object release,
-                    ConvertOptions* options) {
+nb::int_ UpgradeInto(Address source, Address memory, size_t size, nb::object release,
+                     ConvertOptions* options) {
   Once once(std::move(release));
   DLBridgeStorage storage = DLBRIDGE_STORAGE_INIT;
   storage.memory = At<void>(memory);
   storage.size = size;
   storage.release = once.given() ? Once::OnMemory : nullptr;
   storage.release_context = once.context();
+  Results results;
   DLManagedTensorVersioned* out = nullptr;
   Convert(options, [&](DLBridgeError* error) {
     return dlbridge_upgrade_into(At<DLManagedTensor>(source), Fields(options), &storage, &out,
                                  error);
   });
   once.Passed();
-  return AddressOf(out);
+  return results.Number(out);
 }
 
-std::vector<Address> UpgradeMany(const std::vector<Address>& sources, ConvertOptions* options) {
+nb::list UpgradeMany(const std::vector<Address>& sources, ConvertOptions* options) {
+  Results results(sources.size());
+  nb::list addresses = NewList(sources.size());
   std::vector<DLManagedTensor*> in(sources.size() + 1);  // an empty list is not NULL
   std::vector<DLManagedTensorVersioned*> out(sources.size() + 1);
   for (size_t i = 0; i < sources.size(); ++i) {
@@ -62,38 +66,43 @@ std::vector<Address> UpgradeMany(const std::vector<Address>& sources, ConvertOpt
     exception.attr("failed") = failed;
     Raise(exception);
   }
-  std::vector<Address> addresses;
   for (size_t i = 0; i < sources.size(); ++i) {
-    addresses.push_back(AddressOf(out[i]));
+    PyList_SetItem(addresses.ptr(), static_cast<Py_ssize_t>(i),
+                   results.Number(out[i]).release().ptr());
   }
   return addresses;
 }
 
-Address Downgrade(Address source, ConvertOptions* options) {
+nb::int_ Downgrade(Address source, ConvertOptions* options) {
+  Results results;
   DLManagedTensor* out = nullptr;
   Convert(options, [&](DLBridgeError* error) {
     return dlbridge_downgrade(At<DLManagedTensorVersioned>(source), Fields(options), &out, error);
   });
-  return AddressOf(out);
+  return results.Number(out);
 }
 
-Address Import(Address tensor, DLBridgeKind kind, ConvertOptions* options) {
+nb::int_ Import(Address tensor, DLBridgeKind kind, ConvertOptions* options) {
+  Results results;
   DLManagedTensorVersioned* out = nullptr;
   Convert(options, [&](DLBridgeError* error) {
     return dlbridge_import(At<void>(tensor), kind, Fields(options), &out, error);
   });
-  return AddressOf(out);
+  return results.Number(out);
 }
 
-std::pair<Address, DLBridgeKind> Export(Address tensor, DLBridgeKind kind, Version target,
-                                        ConvertOptions* options) {
+nb::tuple Export(Address tensor, DLBridgeKind kind, Version target, ConvertOptions* options) {
+  Results results(2);
+  const nb::tuple pair = NewTuple(2);
   void* out = nullptr;
   DLBridgeKind out_kind = DLBRIDGE_KIND_UNKNOWN;
   Convert(options, [&](DLBridgeError* error) {
     return dlbridge_export(At<void>(tensor), kind, ToVersion(target), Fields(options), &out,
                            &out_kind, error);
   });
-  return {AddressOf(out), out_kind};
+  PyTuple_SetItem(pair.ptr(), 0, results.Number(out).release().ptr());
+  PyTuple_SetItem(pair.ptr(), 1, results.Number(static_cast<uint64_t>(out_kind)).release().ptr());
+  return pair;
 }
 
 // A foreign deleter may wait for a thread that needs the GIL.

@@ -58,6 +58,20 @@ inline const int64_t* Values(const Shape& shape) {
 // The number of axes: `ndim` if given, else that of the shape.
 int32_t Axes(const Shape& shape, std::optional<int32_t> ndim);
 
+// Containers without values; nanobind's constructors do not check that Python had memory for them.
+inline nb::dict NewDict() {
+  PyObject* made = PyDict_New();
+  return made != nullptr ? nb::steal<nb::dict>(made) : throw nb::python_error();
+}
+inline nb::list NewList(size_t size = 0) {
+  PyObject* made = PyList_New(static_cast<Py_ssize_t>(size));
+  return made != nullptr ? nb::steal<nb::list>(made) : throw nb::python_error();
+}
+inline nb::tuple NewTuple(size_t size) {
+  PyObject* made = PyTuple_New(static_cast<Py_ssize_t>(size));
+  return made != nullptr ? nb::steal<nb::tuple>(made) : throw nb::python_error();
+}
+
 // The exception for a failed call, with `status`, `rule`, `axis` and `native_code`.
 nb::object ExceptionFor(DLBridgeStatus status, const DLBridgeError& error);
 [[noreturn]] void Raise(const nb::object& exception);
@@ -80,6 +94,19 @@ void CallReleased(Function call) {
     return call(error);
   });
 }
+
+// Numbers for the results of a call that makes or consumes a tensor. An allocation that failed
+// after the call would lose the tensor, so their memory is reserved before it.
+class Results {
+ public:
+  explicit Results(size_t count = 1);
+  // Makes an int, in the place of a reserved one if there is no other memory.
+  nb::int_ Number(uint64_t value);
+  nb::int_ Number(const void* pointer) { return Number(AddressOf(pointer)); }
+
+ private:
+  std::vector<nb::object> reserved_;
+};
 
 // A DLBridgePolicy and the arrays that it points to.
 struct Policy {

@@ -13,7 +13,7 @@ nb::object TextOf(const char* text) {
 nb::dict BackendInfo(DLBridgeBackend backend) {
   DLBridgeBackendInfo info = DLBRIDGE_BACKEND_INFO_INIT;
   CallReleased([&](DLBridgeError* error) { return dlbridge_backend_info(backend, &info, error); });
-  nb::dict out;
+  nb::dict out = NewDict();
   out["backend"] = info.backend;
   out["state"] = info.state;
   out["device_count"] = info.device_count;
@@ -32,7 +32,7 @@ nb::dict PointerInfo(Buffer buffer, Device device, uint32_t options) {
   CallReleased([&](DLBridgeError* error) {
     return dlbridge_pointer_info(&given, ToDevice(device), &info, error);
   });
-  nb::dict out;
+  nb::dict out = NewDict();
   out["backend"] = info.backend;
   out["device"] = FromDevice(info.device);
   out["memory"] = info.memory;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's errors as Python exceptions.
+// The library's errors as Python exceptions, and results that cannot get lost.
 #include <cstring>
 
 #include "describe.h"
@@ -40,6 +40,29 @@ nb::object ExceptionFor(DLBridgeStatus status, const DLBridgeError& error) {
 void Raise(const nb::object& exception) {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   throw nb::python_error();
+}
+
+Results::Results(size_t count) {
+  // As many digits as an address has, so that CPython's allocator uses the same block again.
+  constexpr uint64_t kLarge = uint64_t{1} << 46;
+  reserved_.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    PyObject* made = PyLong_FromUnsignedLongLong(kLarge + i);
+    if (made == nullptr) {
+      throw nb::python_error();
+    }
+    reserved_.push_back(nb::steal(made));
+  }
+}
+
+nb::int_ Results::Number(uint64_t value) {
+  PyObject* made = PyLong_FromUnsignedLongLong(value);
+  if (made == nullptr && !reserved_.empty()) {
+    PyErr_Clear();
+    reserved_.pop_back();
+    made = PyLong_FromUnsignedLongLong(value);
+  }
+  return made != nullptr ? nb::steal<nb::int_>(made) : throw nb::python_error();
 }
 
 }  // namespace dlbridge::python

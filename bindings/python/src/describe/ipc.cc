@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors between processes of one host: descriptors are bytes and file descriptors.
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
 #include "describe.h"
 
 namespace dlbridge::python {
@@ -15,8 +19,21 @@ DLBridgeIpcSizes Sizes(const DLManagedTensorVersioned* tensor, const DLBridgeIpc
   return sizes;
 }
 
-std::pair<nb::bytes, std::vector<int32_t>> Export(Address address, uint32_t options,
-                                                  const std::optional<Stream>& stream) {
+// The result of an export; the file descriptors are closed if there is no memory for it.
+nb::tuple Exported(const std::vector<char>& buffer, const std::vector<int32_t>& fds) {
+  try {
+    return nb::make_tuple(nb::bytes(buffer.data(), buffer.size()), nb::cast(fds));
+  } catch (...) {
+#ifndef _WIN32
+    for (const int32_t fd : fds) {
+      close(fd);
+    }
+#endif
+    throw;
+  }
+}
+
+nb::tuple Export(Address address, uint32_t options, const std::optional<Stream>& stream) {
   const auto* tensor = At<DLManagedTensorVersioned>(address);
   const DLBridgeStream after = stream ? ToStream(*stream) : DLBridgeStream{};
   DLBridgeIpcExportSpec spec = DLBRIDGE_IPC_EXPORT_SPEC_INIT;
@@ -31,11 +48,12 @@ std::pair<nb::bytes, std::vector<int32_t>> Export(Address address, uint32_t opti
   spec.fd_capacity = fds.size();
   CallReleased(
       [&](DLBridgeError* error) { return dlbridge_ipc_export(tensor, &spec, &sizes, error); });
-  return {nb::bytes(buffer.data(), sizes.buffer_size), std::move(fds)};
+  buffer.resize(sizes.buffer_size);
+  return Exported(buffer, fds);
 }
 
-Address Import(const nb::bytes& descriptor, const std::vector<int32_t>& fds, uint32_t options,
-               const Policy* policy, const std::optional<Stream>& stream) {
+nb::int_ Import(const nb::bytes& descriptor, const std::vector<int32_t>& fds, uint32_t options,
+                const Policy* policy, const std::optional<Stream>& stream) {
   const DLBridgeStream on = stream ? ToStream(*stream) : DLBridgeStream{};
   DLBridgeIpcImportSpec spec = DLBRIDGE_IPC_IMPORT_SPEC_INIT;
   spec.stream = stream ? &on : nullptr;
@@ -45,9 +63,10 @@ Address Import(const nb::bytes& descriptor, const std::vector<int32_t>& fds, uin
   spec.fds = fds.empty() ? nullptr : fds.data();
   spec.fd_count = fds.size();
   spec.policy = Fields(policy);
+  Results results;
   DLManagedTensorVersioned* out = nullptr;
   CallReleased([&](DLBridgeError* error) { return dlbridge_ipc_import(&spec, &out, error); });
-  return AddressOf(out);
+  return results.Number(out);
 }
 
 }  // namespace

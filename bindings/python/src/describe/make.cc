@@ -5,12 +5,13 @@
 namespace dlbridge::python {
 namespace {
 
-Address Share(Address tensor) {
+nb::int_ Share(Address tensor) {
+  Results results;
   DLManagedTensorVersioned* out = nullptr;
   Call([&](DLBridgeError* error) {
     return dlbridge_share(At<DLManagedTensorVersioned>(tensor), &out, error);
   });
-  return AddressOf(out);
+  return results.Number(out);
 }
 
 // The library reads `ndim` strides, so a list of another length is rejected here.
@@ -23,8 +24,8 @@ void CheckStrides(const Shape& shape, const Shape& strides, std::optional<int32_
   }
 }
 
-Address View(Address tensor, const Shape& shape, const Shape& strides, int64_t offset, Dtype dtype,
-             std::optional<int32_t> ndim) {
+nb::int_ View(Address tensor, const Shape& shape, const Shape& strides, int64_t offset, Dtype dtype,
+              std::optional<int32_t> ndim) {
   CheckStrides(shape, strides, ndim);
   DLBridgeViewSpec spec = DLBRIDGE_VIEW_SPEC_INIT;
   spec.ndim = Axes(shape, ndim);
@@ -32,17 +33,18 @@ Address View(Address tensor, const Shape& shape, const Shape& strides, int64_t o
   spec.strides = Values(strides);
   spec.offset = offset;
   spec.dtype = ToDtype(dtype);
+  Results results;
   DLManagedTensorVersioned* out = nullptr;
   Call([&](DLBridgeError* error) {
     return dlbridge_view(At<DLManagedTensorVersioned>(tensor), &spec, &out, error);
   });
-  return AddressOf(out);
+  return results.Number(out);
 }
 
 // A parameter for each keyword of Python's. NOLINTNEXTLINE(readability-function-size)
-Address Allocate(const Shape& shape, Dtype dtype, Device device, uint64_t alignment,
-                 uint64_t tensor_flags, Version version, Allocator* allocator, uint32_t options,
-                 std::optional<int32_t> ndim) {
+nb::int_ Allocate(const Shape& shape, Dtype dtype, Device device, uint64_t alignment,
+                  uint64_t tensor_flags, Version version, Allocator* allocator, uint32_t options,
+                  std::optional<int32_t> ndim) {
   CheckStrides(shape, std::nullopt, ndim);
   DLBridgeAllocateSpec spec = DLBRIDGE_ALLOCATE_SPEC_INIT;
   spec.ndim = Axes(shape, ndim);
@@ -54,19 +56,20 @@ Address Allocate(const Shape& shape, Dtype dtype, Device device, uint64_t alignm
   spec.version = ToVersion(version);
   spec.allocator = Fields(allocator);
   spec.options = options;
+  Results results;
   DLManagedTensorVersioned* out = nullptr;
   CallAllocating(allocator,
                  [&](DLBridgeError* error) { return dlbridge_allocate(&spec, &out, error); });
-  return AddressOf(out);
+  return results.Number(out);
 }
 
 // Both wraps: `wrap` is the library's function, `Managed` the struct that it makes.
 // NOLINTBEGIN(readability-function-size): a parameter for each keyword of Python's
 template <class Managed, DLBridgeStatus (*wrap)(const DLBridgeWrapSpec*, Managed**, DLBridgeError*)>
-Address Wrap(Buffer buffer, const Shape& shape, Dtype dtype, const Shape& strides, Device device,
-             uint64_t byte_offset, uint64_t buffer_size, uint32_t options, uint64_t tensor_flags,
-             Version version, nb::object release, const Policy* policy,
-             std::optional<int32_t> ndim) {
+nb::int_ Wrap(Buffer buffer, const Shape& shape, Dtype dtype, const Shape& strides, Device device,
+              uint64_t byte_offset, uint64_t buffer_size, uint32_t options, uint64_t tensor_flags,
+              Version version, nb::object release, const Policy* policy,
+              std::optional<int32_t> ndim) {
   CheckStrides(shape, strides, ndim);
   Once once(std::move(release));
   DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
@@ -84,20 +87,21 @@ Address Wrap(Buffer buffer, const Shape& shape, Dtype dtype, const Shape& stride
   spec.release = once.given() ? Once::OnBuffer : nullptr;
   spec.release_context = once.context();
   spec.policy = Fields(policy);
+  Results results;
   Managed* out = nullptr;
   CallReleased([&](DLBridgeError* error) { return wrap(&spec, &out, error); });
   once.Passed();
-  return AddressOf(out);
+  return results.Number(out);
 }
 // NOLINTEND(readability-function-size)
 
 // NOLINTBEGIN(readability-function-size): a parameter for each keyword of Python's
 // Fills a spec and passes it to `copy`, which calls one of the library's functions.
 template <class Function>
-Address CopyBy(Function copy, Device device, uint32_t options, const std::optional<Stream>& stream,
-               const std::optional<Buffer>& target, uint64_t target_offset, uint64_t target_size,
-               nb::object release, Allocator* allocator, uint64_t tensor_flags, Version version,
-               const Policy* policy) {
+nb::int_ CopyBy(Function copy, Device device, uint32_t options, const std::optional<Stream>& stream,
+                const std::optional<Buffer>& target, uint64_t target_offset, uint64_t target_size,
+                nb::object release, Allocator* allocator, uint64_t tensor_flags, Version version,
+                const Policy* policy) {
   Once once(std::move(release));
   DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
   spec.options = options;
@@ -114,16 +118,17 @@ Address CopyBy(Function copy, Device device, uint32_t options, const std::option
   spec.tensor_flags = tensor_flags;
   spec.version = ToVersion(version);
   spec.policy = Fields(policy);
+  Results results;
   DLManagedTensorVersioned* out = nullptr;
   CallAllocating(allocator, [&](DLBridgeError* error) { return copy(&spec, &out, error); });
   once.Passed();
-  return AddressOf(out);
+  return results.Number(out);
 }
 
-Address Copy(Address source, uint64_t source_tensor_flags, Device device, uint32_t options,
-             std::optional<Stream> stream, std::optional<Buffer> target, uint64_t target_offset,
-             uint64_t target_size, nb::object release, Allocator* allocator, uint64_t tensor_flags,
-             Version version, const Policy* policy) {
+nb::int_ Copy(Address source, uint64_t source_tensor_flags, Device device, uint32_t options,
+              std::optional<Stream> stream, std::optional<Buffer> target, uint64_t target_offset,
+              uint64_t target_size, nb::object release, Allocator* allocator, uint64_t tensor_flags,
+              Version version, const Policy* policy) {
   const auto copy = [&](const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out,
                         DLBridgeError* error) {
     return dlbridge_copy(At<DLTensor>(source), source_tensor_flags, spec, out, error);
@@ -132,10 +137,10 @@ Address Copy(Address source, uint64_t source_tensor_flags, Device device, uint32
                 std::move(release), allocator, tensor_flags, version, policy);
 }
 
-Address CopyAsync(Address source, Device device, uint32_t options, std::optional<Stream> stream,
-                  std::optional<Buffer> target, uint64_t target_offset, uint64_t target_size,
-                  nb::object release, Allocator* allocator, uint64_t tensor_flags, Version version,
-                  const Policy* policy) {
+nb::int_ CopyAsync(Address source, Device device, uint32_t options, std::optional<Stream> stream,
+                   std::optional<Buffer> target, uint64_t target_offset, uint64_t target_size,
+                   nb::object release, Allocator* allocator, uint64_t tensor_flags, Version version,
+                   const Policy* policy) {
   const auto copy = [&](const DLBridgeCopySpec* spec, DLManagedTensorVersioned** out,
                         DLBridgeError* error) {
     return dlbridge_copy_async(At<DLManagedTensorVersioned>(source), spec, out, error);

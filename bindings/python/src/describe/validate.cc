@@ -10,7 +10,7 @@ nb::dict Layout(Address tensor, uint64_t tensor_flags) {
   Call([&](DLBridgeError* error) {
     return dlbridge_layout(At<DLTensor>(tensor), tensor_flags, &layout, error);
   });
-  nb::dict out;
+  nb::dict out = NewDict();
   out["properties"] = layout.properties;
   out["ndim"] = layout.ndim;
   out["item_bits"] = layout.item_bits;
@@ -43,7 +43,7 @@ void ValidateVersioned(Address tensor, const Policy* policy) {
 }
 
 nb::dict FindingAsDict(const DLBridgeFinding& finding) {
-  nb::dict out;
+  nb::dict out = NewDict();
   out["rule"] = dlbridge_rule_name(finding.rule);
   out["axis"] = nb::none();
   if (finding.axis >= 0) {
@@ -70,7 +70,7 @@ nb::list Diagnose(Address tensor, DLBridgeKind kind, uint64_t tensor_flags, cons
     CallReleased(ask);
   }
   findings.resize(count < findings.size() ? count : findings.size());
-  nb::list out;
+  nb::list out = NewList();
   for (const DLBridgeFinding& finding : findings) {
     out.append(FindingAsDict(finding));
   }
