@@ -94,11 +94,16 @@ func differences(expect, answer object) string {
 
 // runCase runs one case and returns its outcome and the failures, or "".
 func runCase(t testing.TB, test testCase) (outcome, string) {
+	return runCaseBy(t, test, (*world).call)
+}
+
+// runCaseBy is runCase with another function that makes the steps.
+func runCaseBy(t testing.TB, test testCase, call func(*world, object) object) (outcome, string) {
 	w := newWorld(t, test.Objects)
 	result := outcome{test.Name, true, []object{}}
 	var failures string
 	for i, step := range test.Steps {
-		answer := answered(t, step, w.call(step))
+		answer := answered(t, step, call(w, step))
 		result.Steps = append(result.Steps, answer)
 		if differs := differences(step["expect"].(object), answer); differs != "" {
 			failures += fmt.Sprintf(" step %d (%s)\n%s", i, step["call"], differs)

@@ -149,9 +149,20 @@ def staticcheck(session):
     session.run("go", "run", STATICCHECK, "-tests", "./...")
 
 
+def hooks(session):
+    """Builds the library that makes calls of the C library fail; its path."""
+    library = SCRATCH / "faults.so"
+    source = ROOT / "tests/faults/hooks.c"
+    session.run("cc", "-std=c11", "-shared", "-fPIC", "-O1", str(source), "-ldl", "-o",
+                str(library), external=True)  # fmt: skip
+    return str(library)
+
+
 @check
 def tests(session):
-    """All tests: examples, corpus, misuse that must not compile, seeds of the fuzz targets."""
+    """All tests: examples, corpus, misuse that must not compile, seeds of the fuzz targets; the
+    corpus while calls of the library fail."""
+    session.env["DLBRIDGE_FAULTS"] = hooks(session)
     outcomes = pathlib.Path(os.environ.get("DLBRIDGE_OUTCOMES_DIR") or SCRATCH) / "go.jsonl"
     outcomes.parent.mkdir(parents=True, exist_ok=True)
     outcomes.unlink(missing_ok=True)
