@@ -134,9 +134,20 @@ def documentation(session):
     session.run("cargo", "doc", "--locked", "--no-deps", *CRATES, *KIT, *FEATURES)
 
 
+def hooks(session):
+    """Builds the library that makes calls of the C library fail; its path."""
+    library = SCRATCH / "faults.so"
+    source = ROOT / "tests/faults/hooks.c"
+    session.run("cc", "-std=c11", "-shared", "-fPIC", "-O1", str(source), "-ldl", "-o",
+                str(library), external=True)  # fmt: skip
+    return str(library)
+
+
 @check
 def tests(session):
-    """Unit tests, behaviour, corpus, fuzz corpus, layout, misuse, loading, and all examples."""
+    """Unit tests, behaviour, corpus, fuzz corpus, layout, misuse, loading, and all examples; the
+    corpus while calls of the library fail."""
+    session.env["DLBRIDGE_FAULTS"] = hooks(session)
     outcomes = pathlib.Path(os.environ.get("DLBRIDGE_OUTCOMES_DIR") or SCRATCH) / "rust.jsonl"
     outcomes.parent.mkdir(parents=True, exist_ok=True)
     outcomes.unlink(missing_ok=True)

@@ -8,6 +8,7 @@
 mod arguments;
 mod calls;
 mod device_calls;
+mod faults;
 mod world;
 
 use serde_json::{json, Map, Value};
@@ -90,11 +91,24 @@ fn expected_of(expect: &Value, answer: &Value) -> Value {
 /// Runs one case and returns its failures, or "". `answers` receives the answer of each step. After
 /// a wrong answer a step may name a tensor that does not exist.
 fn run(case: &Value, answers: &mut Vec<Value>) -> String {
-    let steps = catch_unwind(AssertUnwindSafe(|| run_steps(case, answers)));
+    run_by(case, answers, &mut call)
+}
+
+/// As [`run`], with another function that makes the steps.
+fn run_by(
+    case: &Value,
+    answers: &mut Vec<Value>,
+    call: &mut dyn FnMut(&Value, &mut World) -> Value,
+) -> String {
+    let steps = catch_unwind(AssertUnwindSafe(|| run_steps(case, answers, call)));
     steps.unwrap_or_else(|_| " the case cannot go on\n".to_owned())
 }
 
-fn run_steps(case: &Value, answers: &mut Vec<Value>) -> String {
+fn run_steps(
+    case: &Value,
+    answers: &mut Vec<Value>,
+    call: &mut dyn FnMut(&Value, &mut World) -> Value,
+) -> String {
     let mut world = World::new(&case["objects"]);
     let mut failures = String::new();
     for (index, step) in case["steps"].as_array().expect("steps").iter().enumerate() {
@@ -156,5 +170,59 @@ fn wrong_expectations_are_reported() {
         let wrong = if expect["status"] == "OK" { "ERROR_PARSE" } else { "OK" };
         expect["status"] = json!(wrong);
         assert_ne!(run(case, &mut Vec::new()), "", "{}", case["name"]);
+    }
+}
+
+/// Runs one case with failing calls; returns their number, and what is wrong.
+fn run_with(hooks: &faults::Hooks, fault: faults::Fault, case: &Value) -> (i64, String) {
+    const KEPT: &str = "the library keeps memory";
+    let attempt = || {
+        let mut failures = 0;
+        let held = hooks.held();
+        let mut wrong = run_by(case, &mut Vec::new(), &mut |step, world| {
+            faults::call(hooks, fault, step, world, &mut failures)
+        });
+        if wrong.is_empty() && hooks.held() != held {
+            KEPT.clone_into(&mut wrong);
+        }
+        (failures, wrong)
+    };
+    match attempt() {
+        // What is made once for the process is not made a second time.
+        (failures, wrong) if wrong == KEPT => (failures, attempt().1),
+        other => other,
+    }
+}
+
+fn fail_each_call(forever: bool) {
+    let hooks = faults::Hooks::load(&std::env::var("DLBRIDGE_FAULTS").unwrap());
+    let mut all = 0;
+    for case in load()["cases"].as_array().expect("cases") {
+        for first in 1.. {
+            if case["abi"] == true {
+                break;
+            }
+            let (failures, wrong) = run_with(&hooks, faults::Fault { first, forever }, case);
+            assert_eq!(wrong, "", "{}, from call {first}", case["name"]);
+            all += failures;
+            if failures == 0 {
+                break;
+            }
+        }
+    }
+    assert!(all > 1000, "only {all} calls failed");
+}
+
+#[test]
+fn each_call_of_the_library_fails_once() {
+    if faults::in_own_process("each_call_of_the_library_fails_once") {
+        fail_each_call(false);
+    }
+}
+
+#[test]
+fn all_calls_of_the_library_fail() {
+    if faults::in_own_process("all_calls_of_the_library_fail") {
+        fail_each_call(true);
     }
 }
