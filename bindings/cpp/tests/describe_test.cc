@@ -192,6 +192,25 @@ TEST(Policy, ExactShape) {
   EXPECT_EQ(RuleOf(source, db::policy().shape({})), db::rule_code::ndim_limit);
 }
 
+// The library reads as many extents as the limits state, so limits of another number are rejected.
+TEST(Policy, LimitsThatContradictAShape) {
+  Foreign source;
+  const std::int64_t one[] = {-1};
+  const std::int64_t two[] = {-1, 3};
+  const db::policy shape = db::policy().shape(one);
+  for (const db::policy& broken :
+       {shape.ndim(64), shape.ndim(2), shape.max_ndim(64), shape.max_ndim(64).min_ndim(64),
+        shape.ndim(0), shape.ndim(0).ndim(0), shape.ndim(64).ndim(64).ndim(2), shape.ndim(-1),
+        shape.ndim(65), db::policy().shape<-1, 3>().ndim(64)}) {
+    EXPECT_EQ(db::validate(&std::as_const(source.legacy), broken).error().status(),
+              db::status_code::invalid_argument);
+  }
+  EXPECT_EQ(RuleOf(source, shape.shape(two)), db::rule_code::none);
+  EXPECT_EQ(RuleOf(source, db::policy().shape(two).ndim(2)), db::rule_code::none);
+  EXPECT_EQ(RuleOf(source, db::policy().ndim(1).shape(two)), db::rule_code::none);
+  EXPECT_EQ(RuleOf(source, shape.shape<-1, 3>()), db::rule_code::none);
+}
+
 // A list without entries is an invalid argument, and never means "any".
 TEST(Policy, EmptyListsAreRejected) {
   Foreign source;

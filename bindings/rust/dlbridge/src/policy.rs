@@ -111,10 +111,13 @@ impl<'a> Policy<'a> {
         self.ndim(min, axes)
     }
 
-    /// The exact extent of each axis, and so their number; -1: any extent.
+    /// The exact extent of each axis, and so their number; -1: any extent. Later limits that
+    /// contradict it make the policy an invalid argument.
     #[must_use]
     pub const fn shape(self, shape: &'a [i64]) -> Self {
-        let mut policy = self.ndim(axes(shape), axes(shape));
+        let mut policy = self;
+        policy.raw.shape = null();
+        policy = policy.ndim(axes(shape), axes(shape));
         policy.raw.shape = if shape.is_empty() { null() } else { shape.as_ptr() };
         policy
     }
@@ -128,8 +131,17 @@ impl<'a> Policy<'a> {
         }
     }
 
+    /// The library reads `max_ndim` extents of a shape, and rejects limits that differ. Limits that
+    /// are equal to each other, but not to the shape's number of extents, become such limits.
     const fn ndim(mut self, min: i32, max: i32) -> Self {
-        (self.raw.min_ndim, self.raw.max_ndim) = (min, max);
+        let contradict = !self.raw.shape.is_null()
+            && min == max
+            && (min != self.raw.min_ndim || max != self.raw.max_ndim);
+        (self.raw.min_ndim, self.raw.max_ndim) = match contradict {
+            true if max > 0 => (0, max),
+            true => (0, 1),
+            false => (min, max),
+        };
         self.option(sys::DLBRIDGE_POLICY_LIMIT_NDIM)
     }
 

@@ -61,11 +61,16 @@ class policy {
     made.raw_.level = DLBRIDGE_LEVEL_DEVICE;
     return made;
   }
-  /// Accepts from `least` to `most` axes.
+  /// Accepts from `least` to `most` axes. Limits that contradict an earlier `shape` make the policy
+  /// an invalid argument.
   [[nodiscard]] constexpr policy ndim(std::int32_t least, std::int32_t most) const noexcept {
     policy made = add(DLBRIDGE_POLICY_LIMIT_NDIM);
-    made.raw_.min_ndim = least;
-    made.raw_.max_ndim = most;
+    // The library reads `max_ndim` extents of a shape, and rejects limits that differ. Limits that
+    // are equal to each other, but not to the shape's number of extents, become such limits.
+    const bool contradict =
+        raw_.shape != nullptr && least == most && (least != raw_.min_ndim || most != raw_.max_ndim);
+    made.raw_.min_ndim = contradict ? 0 : least;
+    made.raw_.max_ndim = contradict && most <= 0 ? 1 : most;
     return made;
   }
   /// Accepts exactly `axes` axes.
@@ -80,18 +85,18 @@ class policy {
   /// scalar.
   [[nodiscard]] constexpr policy shape(span<const std::int64_t> extents) const noexcept {
     const std::size_t most = DLBRIDGE_MAX_NDIM + 1;  // one more, which the library rejects
-    policy made = ndim(static_cast<std::int32_t>(extents.size() < most ? extents.size() : most));
-    made.raw_.shape = extents.data();
-    return made;
+    return with_shape(extents.data(),
+                      static_cast<std::int32_t>(extents.size() < most ? extents.size() : most));
   }
   /// The same by constants, which need no array: `policy().shape<-1, 3>()`.
   template <std::int64_t... Extents>
   [[nodiscard]] constexpr policy shape() const noexcept {
-    policy made = ndim(static_cast<std::int32_t>(sizeof...(Extents)));
-    if constexpr (sizeof...(Extents) != 0) {
-      made.raw_.shape = detail::constants<Extents...>;
+    constexpr auto axes = static_cast<std::int32_t>(sizeof...(Extents));
+    if constexpr (axes != 0) {
+      return with_shape(detail::constants<Extents...>, axes);
+    } else {
+      return with_shape(nullptr, axes);
     }
-    return made;
   }
   [[nodiscard]] constexpr policy contiguity(dlbridge::contiguity order) const noexcept {
     policy made = *this;
@@ -170,6 +175,13 @@ class policy {
   constexpr policy add(std::uint32_t option) const noexcept {
     policy made = *this;
     made.raw_.options = raw_.options | option;
+    return made;
+  }
+  constexpr policy with_shape(const std::int64_t* extents, std::int32_t axes) const noexcept {
+    policy made = *this;
+    made.raw_.shape = nullptr;  // an earlier shape does not count
+    made = made.ndim(axes);
+    made.raw_.shape = extents;
     return made;
   }
 

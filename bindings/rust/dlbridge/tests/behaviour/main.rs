@@ -8,6 +8,7 @@ mod contexts;
 mod elements;
 mod errors;
 mod exports;
+mod hostile;
 mod imports;
 mod owners;
 mod panics;
