@@ -373,17 +373,18 @@ def bindings(session):
 
 @stage
 def bindings_nightly(session):
-    """Other Pythons, reproducible wheels, sdist; clang-tidy on C++'s tests; staticcheck on Go;
-    crates of frameworks with Rust."""
+    """Other Pythons, reproducible wheels, sdist; clang-tidy on C++'s tests; staticcheck and checkptr
+    on Go; crates of frameworks with Rust, and its tests under valgrind and AddressSanitizer."""
     others = ("3.10", "3.13", "3.14", "3.15", "3.13t", "3.14t", "3.15t")
     sessions = ("rules", *(f"tests-{version}" for version in others), "reproducible", "sdist")
     pythons = " ".join((*others, "3.11", "3.12"))
     variables = {"DLBRIDGE_PYTHONS": pythons, **install_both_kinds(session)}
     runs = [("bindings/python", ("-s", *sessions)), ("bindings/cpp", ("-k", "tidy"))]
     need_go(session)
-    runs.append(("bindings/go", ("-s", "staticcheck")))
-    stages.need(session, "cargo")
-    runs.append(("bindings/rust", ("-s", "frameworks")))
+    runs.append(("bindings/go", ("-s", "staticcheck", "checkptr")))
+    stages.need(session, "cargo", "clang++")
+    stages.build(session, "asan", targets=("dlbridge",))
+    runs.append(("bindings/rust", ("-t", "nightly")))
     stages.noxfiles(session, runs, **variables)
 
 

@@ -181,6 +181,14 @@ def race(session):
 
 
 @check
+def checkptr(session):
+    """The tests with the compiler's checks of pointer conversions and arithmetic, in the standard
+    library too, which is compiled for it."""
+    session.env["GODEBUG"] = "cgocheck=1"
+    session.run("go", "test", "-count=1", "-gcflags=all=-d=checkptr=2", "./...")
+
+
+@check
 def static(session):
     """The tests with the static library, without a path to the shared one."""
     if not os.environ.get("DLBRIDGE_PREFIX_STATIC"):

@@ -180,6 +180,50 @@ def frameworks(session):
     session.run("cargo", "test", "--locked", *crate, *tests)
 
 
+def run_programs(session, *runner, **environment):
+    """Runs the test programs that exercise the library, each under `runner`."""
+    # A forked child has none of the threads that own memory, which valgrind reports as lost.
+    options = ("--quiet", "--skip", "a_drop_after_a_fork")
+    names = ("behaviour", "conformance", "fuzz_corpus")
+    tests = [word for name in names for word in ("--test", name)]
+    command = ("cargo", "test", "--locked", *CRATES, *FEATURES, *tests)
+    built = session.run(*command, "--no-run", "--message-format", "json", silent=True, stderr=None)
+    programs = re.findall(r'"executable":"([^"]*/(?:behaviour|conformance|fuzz_corpus)-\w+)"', built)
+    if len(programs) != len(names):
+        session.error(f"expected {len(names)} programs, found {programs}")
+    for program in programs:
+        session.run(*runner, program, *options, external=True, env=environment)
+
+
+@check(tags=["nightly"])
+def valgrind(session):
+    """The tests under valgrind: what the library reads of Rust's memory, and what leaks."""
+    required(session, "valgrind")
+    options = ("--quiet", "--error-exitcode=99", "--leak-check=full", "--child-silent-after-fork=yes",
+               "--errors-for-leak-kinds=definite,indirect", "--show-leak-kinds=definite,indirect")  # fmt: skip
+    run_programs(session, "valgrind", *options)
+
+
+@check(tags=["nightly"])
+def address_sanitizer(session):
+    """The tests over a library that was built with AddressSanitizer and UndefinedBehaviorSanitizer,
+    which also watch Rust's heap. The preset asan must have been built."""
+    required(session, "clang")
+    library = ROOT / "build/asan/src"
+    if not (library / "libdlbridge.so").exists():
+        session.skip("the preset asan is not built")
+    files = (("clang", "libclang_rt.asan-x86_64.so"), ("g++", "libstdc++.so.6"))
+    preload = [session.run(compiler, f"-print-file-name={file}", silent=True, external=True).strip()
+               for compiler, file in files]  # fmt: skip
+    run_programs(
+        session,
+        LD_PRELOAD=" ".join(preload),
+        LD_LIBRARY_PATH=str(library),
+        ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1:strict_string_checks=1",
+        UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1",
+    )
+
+
 @check
 def panics(session):
     """A panic in a callback is caught, or aborts a program that was built to abort."""

@@ -49,6 +49,10 @@ inline void AdviseHugePages([[maybe_unused]] void* memory, [[maybe_unused]] size
 
 // nullptr if there is no memory. `alignment` is a power of two.
 inline void* AllocateAligned(size_t alignment, size_t bytes) {
+  // Some allocators abort where the sum overflows.
+  if (alignment > PTRDIFF_MAX || bytes > PTRDIFF_MAX - alignment) {
+    return nullptr;
+  }
   const bool is_large = bytes >= kLeastOnHugePages;
   const size_t least = is_large ? kHugePage : sizeof(void*);
   void* memory = nullptr;

@@ -133,6 +133,11 @@ TEST(Allocate, HonoursTheAlignment) {
     spec.alignment = alignment;
     EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_INVALID_ARGUMENT));
   }
+  // An allocator that gets them may abort: AddressSanitizer's and valgrind's do.
+  for (const uint64_t alignment : {uint64_t{1} << 62, uint64_t{1} << 63}) {
+    spec.alignment = alignment;
+    EXPECT_EQ(Ask(spec), Refused(DLBRIDGE_ERROR_OUT_OF_MEMORY));
+  }
 }
 
 TEST(Allocate, TakesSubByteElementsPackedOrPadded) {

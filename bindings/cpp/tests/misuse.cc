@@ -756,3 +756,63 @@ bool demands_a_list(const db::tensor& tensor) {
 #endif
   return db::validate(tensor.get(), demands).has_value();
 }
+
+// MISUSE 64: an allocator that refers to a destroyed pool
+// says: (cannot bind non-const lvalue reference|no matching (function for call|conversion for))
+db::allocator forgets_the_pool(Pool& pool) {
+#if MISUSE == 64
+  static_cast<void>(pool);
+  return db::allocator(Pool());
+#else
+  return db::allocator(pool);
+#endif
+}
+
+// MISUSE 65: a loop over the shape of a destroyed tensor
+// says: (use of deleted function .*shape|call to deleted member function 'shape')
+std::int64_t loops_over_a_temporary(const db::tensor& tensor) {
+  std::int64_t sum = 0;
+#if MISUSE == 65
+  for (const std::int64_t extent : (*db::share(tensor)).shape()) {
+#else
+  for (const std::int64_t extent : tensor.shape()) {
+#endif
+    sum += extent;
+  }
+  return sum;
+}
+
+// MISUSE 66: a lease of an entry that was not retained
+// says: (could not convert|no viable conversion)
+db::context_lease invents_a_lease(std::uint64_t id) {
+#if MISUSE == 66
+  return id;
+#else
+  return db::context_retain(id).value();
+#endif
+}
+
+// MISUSE 67: writable elements made of the parts of read-only ones
+// says: no matching (function for call|constructor for|conversion for)
+db::strided_view<float, 1> rebuilds_without_const(const db::strided_view<const float, 1>& view,
+                                                  const db::strided_view<float, 1>& own) {
+#if MISUSE == 67
+  static_cast<void>(own);
+  return db::strided_view<float, 1>(view.data(), view.shape().data(), view.strides().data());
+#else
+  static_cast<void>(view);
+  return own;
+#endif
+}
+
+// MISUSE 68: a text of a destroyed answer
+// says: (use of deleted function .*operator->|overload resolution selected deleted operator '->')
+bool keeps_a_text() {
+#if MISUSE == 68
+  const char* const file = db::backend_info(db::backend::cpu)->file;
+#else
+  const auto info = db::backend_info(db::backend::cpu).value();
+  const char* const file = &info.file[0];
+#endif
+  return file[0] != '\0';
+}

@@ -114,7 +114,7 @@ function(dlbridge_cpp_misuses file count)
   endforeach()
 endfunction()
 
-dlbridge_cpp_misuses(misuse 63)
+dlbridge_cpp_misuses(misuse 68)
 dlbridge_cpp_misuses(misuse_no_exceptions 2)
 check_cxx_source_compiles("
   #if !__has_cpp_attribute(clang::lifetimebound)
