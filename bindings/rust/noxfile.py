@@ -182,13 +182,18 @@ def frameworks(session):
 
 def run_programs(session, *runner, **environment):
     """Runs the test programs that exercise the library, each under `runner`."""
-    # A forked child has none of the threads that own memory, which valgrind reports as lost.
-    options = ("--quiet", "--skip", "a_drop_after_a_fork")
+    # A forked child has none of the threads that own memory, which valgrind reports as lost. The
+    # others leak: a tensor without a deleter, and the payload of a panic in the drop of a payload.
+    left_out = ("a_drop_after_a_fork", "a_null_deleter_is_legal", "payloads_and_owners_that_panic")
+    options = ("--quiet", *(word for name in left_out for word in ("--skip", name)))
     names = ("behaviour", "conformance", "fuzz_corpus")
+    executable = r'"executable":"([^"]*/(?:' + "|".join(names) + r')-\w+)"'
     tests = [word for name in names for word in ("--test", name)]
     command = ("cargo", "test", "--locked", *CRATES, *FEATURES, *tests)
     built = session.run(*command, "--no-run", "--message-format", "json", silent=True, stderr=None)
-    programs = re.findall(r'"executable":"([^"]*/(?:behaviour|conformance|fuzz_corpus)-\w+)"', built)
+    programs = re.findall(
+        r'"executable":"([^"]*/(?:behaviour|conformance|fuzz_corpus)-\w+)"', built
+    )
     if len(programs) != len(names):
         session.error(f"expected {len(names)} programs, found {programs}")
     for program in programs:
@@ -199,8 +204,14 @@ def run_programs(session, *runner, **environment):
 def valgrind(session):
     """The tests under valgrind: what the library reads of Rust's memory, and what leaks."""
     required(session, "valgrind")
-    options = ("--quiet", "--error-exitcode=99", "--leak-check=full", "--child-silent-after-fork=yes",
-               "--errors-for-leak-kinds=definite,indirect", "--show-leak-kinds=definite,indirect")  # fmt: skip
+    options = (
+        "--quiet",
+        "--error-exitcode=99",
+        "--leak-check=full",
+        "--child-silent-after-fork=yes",
+        "--errors-for-leak-kinds=definite,indirect",
+        "--show-leak-kinds=definite,indirect",
+    )
     run_programs(session, "valgrind", *options)
 
 

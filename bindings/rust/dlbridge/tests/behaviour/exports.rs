@@ -120,10 +120,10 @@ fn a_release_is_called_once_or_dropped_uncalled() {
     assert_eq!(error.rule(), Rule::LEGACY_READ_ONLY);
     assert_eq!(runs.get(), 1);
     // Legacy cannot record READ_ONLY, so the memory must be writable.
-    let data = Box::leak(Box::new([1_u8, 2, 3, 4]));
-    let spec = WrapSpec::new(Buffer::address(&raw mut *data), Dtype::U8, &[4]).buffer_size(4);
+    let mut data = [1_u8, 2, 3, 4];
+    let spec = WrapSpec::new(Buffer::address(&raw mut data), Dtype::U8, &[4]).buffer_size(4);
     let count = runs.clone();
-    // SAFETY: memory that is never freed, and that nothing else refers to.
+    // SAFETY: memory that outlives the tensor, and that nothing else refers to.
     drop(unsafe { spec.wrap_legacy_with(move |_| count.add()) }.unwrap());
     assert_eq!(runs.get(), 2);
 }

@@ -226,3 +226,69 @@ fn all_calls_of_the_library_fail() {
         fail_each_call(true);
     }
 }
+
+/// What a callback owns is dropped, uncalled, by the call that fails.
+#[test]
+fn callbacks_of_failed_calls_are_dropped() {
+    if !faults::in_own_process("callbacks_of_failed_calls_are_dropped") {
+        return;
+    }
+    let hooks = faults::Hooks::load(&std::env::var("DLBRIDGE_FAULTS").unwrap());
+    let kept = std::sync::Arc::new(());
+    let owned = || {
+        let kept = kept.clone();
+        move || panic!("called: {kept:?}")
+    };
+    let memory = [0_u8; 4];
+    let buffer = dlbridge::Buffer::address(&raw const memory);
+    let spec = dlbridge::WrapSpec::new(buffer, dlbridge::Dtype::U8, &[4]);
+    let release = || {
+        let owned = owned();
+        move |_: dlbridge::Released| owned()
+    };
+    // SAFETY: no tensor is made.
+    let (made, _) = hooks.fail(1, true, || unsafe { spec.wrap_with(release()) });
+    assert_eq!(made.unwrap_err().status(), dlbridge::Status::OUT_OF_MEMORY);
+    // SAFETY: as above.
+    let (made, _) = hooks.fail(1, true, || unsafe { spec.wrap_legacy_with(release()) });
+    assert_eq!(made.unwrap_err().status(), dlbridge::Status::OUT_OF_MEMORY);
+    assert_eq!(std::sync::Arc::strong_count(&kept), 1);
+    // Owners are returned: a vector, an Arc, and any other.
+    let (made, _) =
+        hooks.fail(1, true, || dlbridge::UniqueTensor::try_from_vec(vec![1_i32, 2], &[2]));
+    assert_eq!(made.unwrap_err().value, [1, 2]);
+    let shared: std::sync::Arc<[i32]> = vec![1, 2].into();
+    let (made, _) = hooks.fail(1, true, || dlbridge::Tensor::try_from_arc(shared.clone(), &[2]));
+    assert_eq!(made.unwrap_err().value, shared);
+    assert_eq!(std::sync::Arc::strong_count(&shared), 1);
+    let (made, _) =
+        hooks.fail(1, true, || dlbridge::Tensor::try_from_owner::<i32, _>(vec![1, 2], &[2]));
+    assert_eq!(*made.unwrap_err().value, [1, 2]);
+    export_and_import(&hooks);
+}
+
+/// A message for another process: each call of the C library fails once, and no descriptor is left.
+fn export_and_import(hooks: &faults::Hooks) {
+    let spec = dlbridge::AllocateSpec::new(dlbridge::Dtype::F32, &[3]).shareable();
+    let tensor = spec.allocate().unwrap().zeroed().unwrap().into_shared();
+    let files = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let (before, mut all) = (files(), 0);
+    for nth in 1..100 {
+        let (message, failed) = hooks.fail(nth, false, || tensor.ipc_export());
+        let message = message.or_else(|_| tensor.ipc_export()).unwrap();
+        let fds = message.fds.iter().map(std::os::fd::AsFd::as_fd).collect::<Vec<_>>();
+        let policy = dlbridge::Policy::DEFAULT;
+        let import = || {
+            // SAFETY: nothing writes to it.
+            unsafe { dlbridge::Tensor::ipc_import(&message.bytes, &fds, &policy) }
+        };
+        let (imported, failed_then) = hooks.fail(nth, false, import);
+        assert_eq!(imported.or_else(|_| import()).unwrap().shape(), [3]);
+        all += failed + failed_then;
+        if failed + failed_then == 0 {
+            break;
+        }
+    }
+    assert!(all >= 5, "only {all} calls failed");
+    assert_eq!(files(), before);
+}
