@@ -373,8 +373,8 @@ def bindings(session):
 
 @stage
 def bindings_nightly(session):
-    """Other Pythons, reproducible wheels, sdist; clang-tidy on C++'s tests; staticcheck and checkptr
-    on Go; crates of frameworks with Rust, its tests under valgrind and AddressSanitizer."""
+    """Other Pythons, reproducible wheels, sdist; clang-tidy on C++'s tests; staticcheck and
+    checkptr on Go; Rust with crates of frameworks, and its tests under valgrind and ASan."""
     others = ("3.10", "3.13", "3.14", "3.15", "3.13t", "3.14t", "3.15t")
     sessions = ("rules", *(f"tests-{version}" for version in others), "reproducible", "sdist")
     pythons = " ".join((*others, "3.11", "3.12"))

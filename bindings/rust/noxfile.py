@@ -191,9 +191,7 @@ def run_programs(session, *runner, **environment):
     tests = [word for name in names for word in ("--test", name)]
     command = ("cargo", "test", "--locked", *CRATES, *FEATURES, *tests)
     built = session.run(*command, "--no-run", "--message-format", "json", silent=True, stderr=None)
-    programs = re.findall(
-        r'"executable":"([^"]*/(?:behaviour|conformance|fuzz_corpus)-\w+)"', built
-    )
+    programs = re.findall(executable, built)
     if len(programs) != len(names):
         session.error(f"expected {len(names)} programs, found {programs}")
     for program in programs:
