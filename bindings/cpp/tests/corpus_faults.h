@@ -38,7 +38,7 @@ inline bool IsStopped(const json& answer, const json& step) {
   const std::string status = answer["status"];
   const bool known = std::find(statuses.begin(), statuses.end(), status) != statuses.end();
   return known && status != step["expect"]["status"] && answer["rule"] == "NONE" &&
-         answer["message"] != "";
+         !answer["message"].get<std::string>().empty();
 }
 
 // Makes a step with `call`; adds the number of calls that failed to `failures`.

@@ -122,9 +122,9 @@ pub fn in_own_process(test: &str) -> bool {
     }
     let program = std::env::current_exe().expect("this program");
     let mut child = std::process::Command::new(program);
-    let child = child.args(["--exact", test]).env("DLBRIDGE_FAULTS_CHILD", test);
+    child.args(["--exact", test]).env("DLBRIDGE_FAULTS_CHILD", test);
     let output = child.output().expect("this program runs again");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
     false
 }
