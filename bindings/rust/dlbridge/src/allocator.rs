@@ -74,7 +74,7 @@ impl AllocatorHook {
         }
     }
 
-    pub(crate) fn as_raw(&self) -> &sys::DLBridgeAllocator {
+    pub(crate) const fn as_raw(&self) -> &sys::DLBridgeAllocator {
         &self.raw
     }
 }

@@ -3,6 +3,7 @@
 //! also if it loads several copies of the library.
 
 use crate::backend::Backend;
+use crate::builder::{set_bits, set_fields};
 use crate::device::Device;
 use crate::error::{call, Error, Status};
 use crate::panics::contain;
@@ -173,11 +174,12 @@ impl ContextSpec {
         Self { raw }
     }
 
-    /// `ze_driver_handle_t` or `cl_platform_id`.
-    #[must_use]
-    pub const fn platform(mut self, platform: u64) -> Self {
-        self.raw.platform = platform;
-        self
+    set_fields! {
+        /// `ze_driver_handle_t` or `cl_platform_id`.
+        platform(platform: u64) = platform;
+
+        /// UUID of the device.
+        uuid(uuid: [u8; 16]) = uuid;
     }
 
     /// The default queue.
@@ -196,25 +198,12 @@ impl ContextSpec {
         self
     }
 
-    /// UUID of the device.
-    #[must_use]
-    pub const fn uuid(mut self, uuid: [u8; 16]) -> Self {
-        self.raw.uuid = uuid;
-        self
-    }
+    set_bits! { properties:
+        /// It becomes the default of its device.
+        make_default = DLBRIDGE_CONTEXT_DEFAULT;
 
-    /// It becomes the default of its device.
-    #[must_use]
-    pub const fn make_default(mut self) -> Self {
-        self.raw.properties |= sys::DLBRIDGE_CONTEXT_DEFAULT;
-        self
-    }
-
-    /// Removes entries of the same device with another native device.
-    #[must_use]
-    pub const fn replace(mut self) -> Self {
-        self.raw.properties |= sys::DLBRIDGE_CONTEXT_REPLACE;
-        self
+        /// Removes entries of the same device with another native device.
+        replace = DLBRIDGE_CONTEXT_REPLACE;
     }
 
     /// The struct of the C ABI, for changes.

@@ -3,6 +3,7 @@
 
 use crate::allocator::AllocatorHook;
 use crate::borrowed::BorrowedTensor;
+use crate::builder::{set_bits, set_fields};
 use crate::device::Device;
 use crate::error::{call, Error};
 use crate::policy::Policy;
@@ -41,60 +42,32 @@ impl<'a> CopySpec<'a> {
         Self { raw: sys::DLBridgeCopySpec::INIT, borrowed: PhantomData }
     }
 
-    /// Device of the copy.
-    #[must_use]
-    pub const fn device(mut self, device: Device) -> Self {
-        self.raw.device = device.raw();
-        self
+    set_fields! {
+        /// Device of the copy.
+        device(device: Device) = device.raw();
+
+        /// Queue that orders the copy after earlier work on it.
+        stream(stream: Stream) = *stream.as_raw();
+
+        /// The allocator of its memory.
+        allocator(allocator: &'a AllocatorHook) = allocator.as_raw();
+
+        /// DLPack flags of the copy; [`Flags::IS_COPIED`] is added.
+        tensor_flags(flags: Flags) = flags.0;
+
+        /// Newest DLPack that the consumer reads.
+        version(version: Version) = version.raw();
+
+        /// Validate the source by it.
+        policy(policy: &'a Policy<'a>) = policy.as_raw();
     }
 
-    /// Queue that orders the copy after earlier work on it.
-    #[must_use]
-    pub const fn stream(mut self, stream: Stream) -> Self {
-        self.raw.stream = *stream.as_raw();
-        self
-    }
+    set_bits! { options:
+        /// Copies that the driver cannot express may go through host memory.
+        allow_staging = DLBRIDGE_COPY_ALLOW_STAGING;
 
-    /// The allocator of its memory.
-    #[must_use]
-    pub fn allocator(mut self, allocator: &'a AllocatorHook) -> Self {
-        self.raw.allocator = allocator.as_raw();
-        self
-    }
-
-    /// DLPack flags of the copy; [`Flags::IS_COPIED`] is added.
-    #[must_use]
-    pub const fn tensor_flags(mut self, flags: Flags) -> Self {
-        self.raw.tensor_flags = flags.0;
-        self
-    }
-
-    /// Newest DLPack that the consumer reads.
-    #[must_use]
-    pub const fn version(mut self, version: Version) -> Self {
-        self.raw.version = version.raw();
-        self
-    }
-
-    /// Validate the source by it.
-    #[must_use]
-    pub const fn policy(mut self, policy: &'a Policy<'a>) -> Self {
-        self.raw.policy = policy.as_raw();
-        self
-    }
-
-    /// Copies that the driver cannot express may go through host memory.
-    #[must_use]
-    pub const fn allow_staging(mut self) -> Self {
-        self.raw.options |= sys::DLBRIDGE_COPY_ALLOW_STAGING;
-        self
-    }
-
-    /// Into memory that can be shared with other processes.
-    #[must_use]
-    pub const fn shareable(mut self) -> Self {
-        self.raw.options |= sys::DLBRIDGE_COPY_SHAREABLE;
-        self
+        /// Into memory that can be shared with other processes.
+        shareable = DLBRIDGE_COPY_SHAREABLE;
     }
 
     /// The struct of the C ABI.

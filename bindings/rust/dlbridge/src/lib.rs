@@ -5,6 +5,7 @@ mod allocator;
 mod backend;
 mod batch;
 mod borrowed;
+mod builder;
 #[cfg(feature = "candle")]
 mod candle;
 mod context;

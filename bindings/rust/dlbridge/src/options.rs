@@ -2,6 +2,7 @@
 //! Options of conversions.
 
 use crate::allocator::AllocatorHook;
+use crate::builder::{set_bits, set_fields};
 use crate::policy::Policy;
 use crate::values::{Flags, Version};
 use dlbridge_sys as sys;
@@ -41,21 +42,18 @@ impl<'a> ConvertOptions<'a> {
         self
     }
 
-    /// Validate by this policy first.
-    #[must_use]
-    pub const fn policy(mut self, policy: &'a Policy<'a>) -> Self {
-        self.raw.policy = policy.as_raw();
-        self
-    }
+    set_fields! {
+        /// Validate by this policy first.
+        policy(policy: &'a Policy<'a>) = policy.as_raw();
 
-    /// Newest DLPack that the consumer reads; a tensor that needs more is rejected. Of major 1 for
-    /// a versioned result, of major 0 for
-    /// [`VersionedTensor::downgrade`](crate::VersionedTensor::downgrade). An export takes its
-    /// target instead.
-    #[must_use]
-    pub const fn version(mut self, version: Version) -> Self {
-        self.raw.version = version.raw();
-        self
+        /// Newest DLPack that the consumer reads; a tensor that needs more is rejected. Of major 1
+        /// for a versioned result, of major 0 for
+        /// [`VersionedTensor::downgrade`](crate::VersionedTensor::downgrade). An export takes its
+        /// target instead.
+        version(version: Version) = version.raw();
+
+        /// Memory for [`ConvertOptions::copy`].
+        allocator(allocator: &'a AllocatorHook) = allocator.as_raw();
     }
 
     /// A legacy source, which cannot record this, must not be written to. It overrides
@@ -85,13 +83,6 @@ impl<'a> ConvertOptions<'a> {
         self
     }
 
-    /// Memory for [`ConvertOptions::copy`].
-    #[must_use]
-    pub fn allocator(mut self, allocator: &'a AllocatorHook) -> Self {
-        self.raw.allocator = allocator.as_raw();
-        self
-    }
-
     /// The caller knows that a legacy source may be written to; without it the result is read-only.
     ///
     /// # Safety
@@ -104,28 +95,28 @@ impl<'a> ConvertOptions<'a> {
         self.option(sys::DLBRIDGE_CONVERT_VOUCH_WRITABLE)
     }
 
-    /// Accept dtype codes, device types and flag bits that the consumer's version does not know.
-    #[must_use]
-    pub const fn allow_unknown(self) -> Self {
-        self.option(sys::DLBRIDGE_CONVERT_ALLOW_UNKNOWN)
-    }
+    set_bits! { options:
+        /// Accept dtype codes, device types and flag bits that the consumer's version does not
+        /// know.
+        allow_unknown = DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
 
-    /// Write the result in canonical form.
-    #[must_use]
-    pub const fn canonical(self) -> Self {
-        self.option(sys::DLBRIDGE_CONVERT_CANONICAL)
-    }
+        /// Write the result in canonical form.
+        canonical = DLBRIDGE_CONVERT_CANONICAL;
 
-    /// Add the byte offset to the data's address.
-    #[must_use]
-    pub const fn fold_byte_offset(self) -> Self {
-        self.option(sys::DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET)
-    }
+        /// Add the byte offset to the data's address.
+        fold_byte_offset = DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET;
 
-    /// Copy the data; the source is released.
-    #[must_use]
-    pub const fn copy(self) -> Self {
-        self.option(sys::DLBRIDGE_CONVERT_COPY)
+        /// Copy the data; the source is released.
+        copy = DLBRIDGE_CONVERT_COPY;
+
+        /// To legacy: the padded flag may be lost.
+        drop_padded = DLBRIDGE_CONVERT_DROP_PADDED;
+
+        /// To legacy: accept dtype codes and device types newer than the legacy version.
+        allow_newer_codes = DLBRIDGE_CONVERT_ALLOW_NEWER_CODES;
+
+        /// Keep the module of the producer's deleter loaded.
+        pin_producer = DLBRIDGE_CONVERT_PIN_PRODUCER;
     }
 
     /// To legacy: the read-only flag may be lost.
@@ -138,24 +129,6 @@ impl<'a> ConvertOptions<'a> {
     #[must_use]
     pub const unsafe fn drop_read_only(self) -> Self {
         self.option(sys::DLBRIDGE_CONVERT_DROP_READ_ONLY)
-    }
-
-    /// To legacy: the padded flag may be lost.
-    #[must_use]
-    pub const fn drop_padded(self) -> Self {
-        self.option(sys::DLBRIDGE_CONVERT_DROP_PADDED)
-    }
-
-    /// To legacy: accept dtype codes and device types newer than the legacy version.
-    #[must_use]
-    pub const fn allow_newer_codes(self) -> Self {
-        self.option(sys::DLBRIDGE_CONVERT_ALLOW_NEWER_CODES)
-    }
-
-    /// Keep the module of the producer's deleter loaded.
-    #[must_use]
-    pub const fn pin_producer(self) -> Self {
-        self.option(sys::DLBRIDGE_CONVERT_PIN_PRODUCER)
     }
 
     /// Skip the validation.

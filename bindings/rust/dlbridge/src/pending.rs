@@ -2,6 +2,7 @@
 //! Copies and releases that streams order: the host does not wait, and the library holds what a
 //! stream still uses.
 
+use crate::builder::bit_set;
 use crate::copy::{with_target, CopySpec};
 use crate::error::{call, taken, Error, Rejected, Rule, Status};
 use crate::foreign::{LegacyTensor, VersionedTensor};
@@ -203,30 +204,15 @@ impl UniqueTensor {
     }
 }
 
-/// What [`collect`] does besides releasing the tensors whose work is over.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CollectOptions {
-    bits: u32,
-}
+bit_set! {
+    /// What [`collect`] does besides releasing the tensors whose work is over.
+    pub struct CollectOptions;
 
-impl CollectOptions {
     /// Do not wait for work.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { bits: 0 }
-    }
-
-    /// The options of the C ABI; bits that the library does not know are rejected.
-    #[must_use]
-    pub const fn from_bits(bits: u32) -> Self {
-        Self { bits }
-    }
+    new;
 
     /// First wait for the work of all tensors that are held now.
-    #[must_use]
-    pub const fn wait(self) -> Self {
-        Self { bits: self.bits | sys::DLBRIDGE_COLLECT_WAIT }
-    }
+    wait = DLBRIDGE_COLLECT_WAIT;
 }
 
 /// Releases the tensors that the library holds and whose work is over, on this thread, and returns

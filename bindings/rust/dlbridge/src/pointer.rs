@@ -2,6 +2,7 @@
 //! The memory that a pointer refers to, as its driver reports it.
 
 use crate::backend::Backend;
+use crate::builder::bit_set;
 use crate::device::Device;
 use crate::error::{call, Error};
 use crate::wrap::Buffer;
@@ -107,30 +108,15 @@ impl PointerInfo {
     }
 }
 
-/// What [`pointer_info_with`] asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PointerOptions {
-    bits: u32,
-}
+bit_set! {
+    /// What [`pointer_info_with`] asks for.
+    pub struct PointerOptions;
 
-impl PointerOptions {
     /// The place of the memory only.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { bits: 0 }
-    }
-
-    /// The options of the C ABI; bits that the library does not know are rejected.
-    #[must_use]
-    pub const fn from_bits(bits: u32) -> Self {
-        Self { bits }
-    }
+    new;
 
     /// Also [`PointerInfo::peers`], by one call per device.
-    #[must_use]
-    pub const fn peers(self) -> Self {
-        Self { bits: self.bits | sys::DLBRIDGE_POINTER_INFO_PEERS }
-    }
+    peers = DLBRIDGE_POINTER_INFO_PEERS;
 }
 
 /// Asks the driver what memory `buffer` is; `device` is its label ([`Device::CPU`] assumes

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The requirements of a consumer.
 
+use crate::builder::{set_bits, set_fields};
 use crate::device::Device;
 use crate::dtype::Dtype;
 use crate::text::axes;
@@ -89,11 +90,13 @@ impl<'a> Policy<'a> {
         self
     }
 
-    /// Newest DLPack that the consumer reads.
-    #[must_use]
-    pub const fn version(mut self, version: Version) -> Self {
-        self.raw.version = version.raw();
-        self
+    set_fields! {
+        /// Newest DLPack that the consumer reads.
+        version(version: Version) = version.raw();
+
+        /// Bytes, a power of two, that the address of element (0,...,0) must be a multiple of; 0:
+        /// any.
+        alignment(bytes: u64) = bytes;
     }
 
     /// Smallest number of axes.
@@ -157,13 +160,6 @@ impl<'a> Policy<'a> {
         self
     }
 
-    /// Bytes, a power of two, that the address of element (0,...,0) must be a multiple of; 0: any.
-    #[must_use]
-    pub const fn alignment(mut self, bytes: u64) -> Self {
-        self.raw.alignment = bytes;
-        self
-    }
-
     /// Bytes at `data` that all elements must lie inside.
     #[must_use]
     pub const fn buffer_size(mut self, bytes: u64) -> Self {
@@ -187,64 +183,37 @@ impl<'a> Policy<'a> {
         self
     }
 
-    /// Reject dtype codes that [`Policy::version`] does not know.
-    #[must_use]
-    pub const fn reject_unknown_dtype(self) -> Self {
-        self.option(sys::DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE)
-    }
+    set_bits! { options:
+        /// Reject dtype codes that [`Policy::version`] does not know.
+        reject_unknown_dtype = DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE;
 
-    /// Reject device types that [`Policy::version`] does not know.
-    #[must_use]
-    pub const fn reject_unknown_device(self) -> Self {
-        self.option(sys::DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE)
-    }
+        /// Reject device types that [`Policy::version`] does not know.
+        reject_unknown_device = DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE;
 
-    /// Reject flag bits that [`Policy::version`] does not know.
-    #[must_use]
-    pub const fn reject_unknown_flags(self) -> Self {
-        self.option(sys::DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS)
-    }
+        /// Reject flag bits that [`Policy::version`] does not know.
+        reject_unknown_flags = DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS;
 
-    /// Reject negative strides.
-    #[must_use]
-    pub const fn reject_negative_strides(self) -> Self {
-        self.option(sys::DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES)
-    }
+        /// Reject negative strides.
+        reject_negative_strides = DLBRIDGE_POLICY_REJECT_NEGATIVE_STRIDES;
 
-    /// Reject zero strides on axes longer than 1.
-    #[must_use]
-    pub const fn reject_zero_strides(self) -> Self {
-        self.option(sys::DLBRIDGE_POLICY_REJECT_ZERO_STRIDES)
-    }
+        /// Reject zero strides on axes longer than 1.
+        reject_zero_strides = DLBRIDGE_POLICY_REJECT_ZERO_STRIDES;
 
-    /// Accept NULL strides also on tensors of version 1.2 or later.
-    #[must_use]
-    pub const fn allow_null_strides(self) -> Self {
-        self.option(sys::DLBRIDGE_POLICY_ALLOW_NULL_STRIDES)
-    }
+        /// Accept NULL strides also on tensors of version 1.2 or later.
+        allow_null_strides = DLBRIDGE_POLICY_ALLOW_NULL_STRIDES;
 
-    /// Read lanes of 0x8000 and more as a number, not as a marker of scalable vectors.
-    #[must_use]
-    pub const fn allow_scalable_lanes(self) -> Self {
-        self.option(sys::DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES)
-    }
+        /// Read lanes of 0x8000 and more as a number, not as a marker of scalable vectors.
+        allow_scalable_lanes = DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES;
 
-    /// Require that the tensor may be written to: not read-only, and no two elements share memory.
-    #[must_use]
-    pub const fn require_writable(self) -> Self {
-        self.option(sys::DLBRIDGE_POLICY_REQUIRE_WRITABLE)
-    }
+        /// Require that the tensor may be written to: not read-only, and no two elements share
+        /// memory.
+        require_writable = DLBRIDGE_POLICY_REQUIRE_WRITABLE;
 
-    /// The caller assumes that a legacy or borrowed tensor, which cannot record it, is writable.
-    #[must_use]
-    pub const fn vouch_writable(self) -> Self {
-        self.option(sys::DLBRIDGE_POLICY_VOUCH_WRITABLE)
-    }
+        /// The caller assumes that a legacy or borrowed tensor, which cannot record it, is writable.
+        vouch_writable = DLBRIDGE_POLICY_VOUCH_WRITABLE;
 
-    /// Elements may share memory even where a writable tensor is required.
-    #[must_use]
-    pub const fn allow_self_overlap(self) -> Self {
-        self.option(sys::DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP)
+        /// Elements may share memory even where a writable tensor is required.
+        allow_self_overlap = DLBRIDGE_POLICY_ALLOW_SELF_OVERLAP;
     }
 
     /// The struct of the C ABI.

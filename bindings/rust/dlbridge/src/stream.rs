@@ -2,6 +2,7 @@
 //! Queues of work, and order between them.
 
 use crate::backend::Backend;
+use crate::builder::bit_set;
 use crate::device::Device;
 use crate::error::{call, Error};
 use dlbridge_sys as sys;
@@ -124,34 +125,16 @@ impl Stream {
     }
 }
 
-/// What [`Stream::hand_off`] may do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HandOff {
-    bits: u32,
-}
+bit_set! {
+    /// What [`Stream::hand_off`] may do.
+    pub struct HandOff;
 
-impl HandOff {
     /// Order the queues, and nothing else.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { bits: 0 }
-    }
-
-    /// The options of the C ABI; bits that the library does not know are rejected.
-    #[must_use]
-    pub const fn from_bits(bits: u32) -> Self {
-        Self { bits }
-    }
+    new;
 
     /// The host may wait if no driver can order the two queues.
-    #[must_use]
-    pub const fn allow_host_wait(self) -> Self {
-        Self { bits: self.bits | sys::DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT }
-    }
+    allow_host_wait = DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT;
 
     /// A wait may draw the consumer's stream into the graph that the producer's is capturing.
-    #[must_use]
-    pub const fn allow_capture(self) -> Self {
-        Self { bits: self.bits | sys::DLBRIDGE_HANDOFF_ALLOW_CAPTURE }
-    }
+    allow_capture = DLBRIDGE_HANDOFF_ALLOW_CAPTURE;
 }

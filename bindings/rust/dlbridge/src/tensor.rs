@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Owners of validated tensors.
 
+use crate::builder::set_fields;
 use crate::dtype::Dtype;
 use crate::error::{call, Error};
 use crate::policy::Policy;
@@ -186,18 +187,12 @@ impl<'a> ViewSpec<'a> {
         self
     }
 
-    /// Elements from the parent's (0,...,0) to the view's.
-    #[must_use]
-    pub const fn offset(mut self, elements: i64) -> Self {
-        self.raw.offset = elements;
-        self
-    }
+    set_fields! {
+        /// Elements from the parent's (0,...,0) to the view's.
+        offset(elements: i64) = elements;
 
-    /// Dtype of the view, with as many bits as the parent's.
-    #[must_use]
-    pub const fn dtype(mut self, dtype: Dtype) -> Self {
-        self.raw.dtype = dtype.raw();
-        self
+        /// Dtype of the view, with as many bits as the parent's.
+        dtype(dtype: Dtype) = dtype.raw();
     }
 
     /// The struct of the C ABI.

@@ -2,6 +2,7 @@
 //! Tensors that have no other owner, and new ones whose elements are not yet written.
 
 use crate::allocator::AllocatorHook;
+use crate::builder::{set_bits, set_fields};
 use crate::device::Device;
 use crate::dtype::Dtype;
 use crate::element::Element;
@@ -231,46 +232,26 @@ impl<'a> AllocateSpec<'a> {
         Self { raw, borrowed: PhantomData }
     }
 
-    /// The device; a device other than the host needs an allocator.
-    #[must_use]
-    pub const fn device(mut self, device: Device) -> Self {
-        self.raw.device = device.raw();
-        self
+    set_fields! {
+        /// The device; a device other than the host needs an allocator.
+        device(device: Device) = device.raw();
+
+        /// Bytes, a power of two; 0: 256.
+        alignment(bytes: u64) = bytes;
+
+        /// DLPack flags of the result, such as [`Flags::PADDED`].
+        tensor_flags(flags: Flags) = flags.0;
+
+        /// Newest DLPack that the consumer reads.
+        version(version: Version) = version.raw();
+
+        /// The allocator of its memory.
+        allocator(allocator: &'a AllocatorHook) = allocator.as_raw();
     }
 
-    /// Bytes, a power of two; 0: 256.
-    #[must_use]
-    pub const fn alignment(mut self, bytes: u64) -> Self {
-        self.raw.alignment = bytes;
-        self
-    }
-
-    /// DLPack flags of the result, such as [`Flags::PADDED`].
-    #[must_use]
-    pub const fn tensor_flags(mut self, flags: Flags) -> Self {
-        self.raw.tensor_flags = flags.0;
-        self
-    }
-
-    /// Newest DLPack that the consumer reads.
-    #[must_use]
-    pub const fn version(mut self, version: Version) -> Self {
-        self.raw.version = version.raw();
-        self
-    }
-
-    /// The allocator of its memory.
-    #[must_use]
-    pub fn allocator(mut self, allocator: &'a AllocatorHook) -> Self {
-        self.raw.allocator = allocator.as_raw();
-        self
-    }
-
-    /// In memory that can be shared with other processes.
-    #[must_use]
-    pub const fn shareable(mut self) -> Self {
-        self.raw.options |= sys::DLBRIDGE_ALLOCATE_SHAREABLE;
-        self
+    set_bits! { options:
+        /// In memory that can be shared with other processes.
+        shareable = DLBRIDGE_ALLOCATE_SHAREABLE;
     }
 
     /// Allocates it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tensors of native memory.
 
+use crate::builder::{set_bits, set_fields};
 use crate::device::Device;
 use crate::dtype::Dtype;
 use crate::error::{call, Error};
@@ -44,18 +45,12 @@ impl Buffer {
         Self { raw: sys::DLBridgeBuffer { kind, handle, ..sys::DLBridgeBuffer::INIT } }
     }
 
-    /// The backend whose memory it is.
-    #[must_use]
-    pub const fn backend(mut self, backend: crate::Backend) -> Self {
-        self.raw.backend = backend.0;
-        self
-    }
+    set_fields! {
+        /// The backend whose memory it is.
+        backend(backend: crate::Backend) = backend.0;
 
-    /// The `ze_context_handle_t` or `cl_context` that it belongs to.
-    #[must_use]
-    pub const fn context(mut self, context: u64) -> Self {
-        self.raw.context = context;
-        self
+        /// The `ze_context_handle_t` or `cl_context` that it belongs to.
+        context(context: u64) = context;
     }
 
     /// The struct of the C ABI.
@@ -137,18 +132,22 @@ impl<'a> WrapSpec<'a> {
         self
     }
 
-    /// The device label of the tensor.
-    #[must_use]
-    pub const fn device(mut self, device: Device) -> Self {
-        self.raw.device = device.raw();
-        self
-    }
+    set_fields! {
+        /// The device label of the tensor.
+        device(device: Device) = device.raw();
 
-    /// Bytes from the address or handle to element (0,...,0).
-    #[must_use]
-    pub const fn byte_offset(mut self, bytes: u64) -> Self {
-        self.raw.byte_offset = bytes;
-        self
+        /// Bytes from the address or handle to element (0,...,0).
+        byte_offset(bytes: u64) = bytes;
+
+        /// DLPack flags of the tensor. Without [`Flags::READ_ONLY`] its consumers may write to the
+        /// memory.
+        tensor_flags(flags: Flags) = flags.0;
+
+        /// Newest DLPack that the consumer reads.
+        version(version: Version) = version.raw();
+
+        /// Validate by it.
+        policy(policy: &'a Policy<'a>) = policy.as_raw();
     }
 
     /// Bytes at the address or handle that all elements must lie inside.
@@ -159,40 +158,12 @@ impl<'a> WrapSpec<'a> {
         self
     }
 
-    /// DLPack flags of the tensor. Without [`Flags::READ_ONLY`] its consumers may write to the
-    /// memory.
-    #[must_use]
-    pub const fn tensor_flags(mut self, flags: Flags) -> Self {
-        self.raw.tensor_flags = flags.0;
-        self
-    }
+    set_bits! { options:
+        /// Keep the module of the release callback loaded.
+        pin_producer = DLBRIDGE_WRAP_PIN_PRODUCER;
 
-    /// Newest DLPack that the consumer reads.
-    #[must_use]
-    pub const fn version(mut self, version: Version) -> Self {
-        self.raw.version = version.raw();
-        self
-    }
-
-    /// Validate by it.
-    #[must_use]
-    pub const fn policy(mut self, policy: &'a Policy<'a>) -> Self {
-        self.raw.policy = policy.as_raw();
-        self
-    }
-
-    /// Keep the module of the release callback loaded.
-    #[must_use]
-    pub const fn pin_producer(mut self) -> Self {
-        self.raw.options |= sys::DLBRIDGE_WRAP_PIN_PRODUCER;
-        self
-    }
-
-    /// The tensor holds its own reference to the `cl_mem`.
-    #[must_use]
-    pub const fn retain(mut self) -> Self {
-        self.raw.options |= sys::DLBRIDGE_WRAP_RETAIN;
-        self
+        /// The tensor holds its own reference to the `cl_mem`.
+        retain = DLBRIDGE_WRAP_RETAIN;
     }
 
     /// The release callback orders the end of the memory after the work of
