@@ -6,283 +6,333 @@ package dlbridge
 
 // String is the name of the constant, such as "KindUnknown".
 func (v Kind) String() string {
-	return valueName("Kind", uint64(v), []named{
-		{uint64(KindUnknown), "KindUnknown"},
-		{uint64(KindLegacy), "KindLegacy"},
-		{uint64(KindVersioned), "KindVersioned"},
-		{uint64(KindBorrowed), "KindBorrowed"},
-		{uint64(KindAmbiguous), "KindAmbiguous"},
-	})
+	return valueName(v, namesOfKind)
+}
+
+var namesOfKind = []string{
+	"KindUnknown",
+	"KindLegacy",
+	"KindVersioned",
+	"KindBorrowed",
+	"KindAmbiguous",
 }
 
 // String is the name of the constant, such as "AnswerNo".
 func (v Answer) String() string {
-	return valueName("Answer", uint64(v), []named{
-		{uint64(AnswerNo), "AnswerNo"},
-		{uint64(AnswerYes), "AnswerYes"},
-		{uint64(AnswerUndecided), "AnswerUndecided"},
-	})
+	return valueName(v, namesOfAnswer)
+}
+
+var namesOfAnswer = []string{
+	"AnswerNo",
+	"AnswerYes",
+	"AnswerUndecided",
 }
 
 // String has the names of the bits, such as "LayoutEmpty", joined by "|".
 func (v LayoutProperties) String() string {
-	return bitNames("LayoutProperties", uint64(v), []named{
-		{uint64(LayoutEmpty), "LayoutEmpty"},
-		{uint64(LayoutCContiguous), "LayoutCContiguous"},
-		{uint64(LayoutFContiguous), "LayoutFContiguous"},
-		{uint64(LayoutBroadcast), "LayoutBroadcast"},
-		{uint64(LayoutNegativeStrides), "LayoutNegativeStrides"},
-		{uint64(LayoutPadded), "LayoutPadded"},
-		{uint64(LayoutOpaque), "LayoutOpaque"},
-	})
+	return bitNames(v, namesOfLayoutProperties)
+}
+
+var namesOfLayoutProperties = []string{
+	"LayoutEmpty",
+	"LayoutCContiguous",
+	"LayoutFContiguous",
+	"LayoutBroadcast",
+	"LayoutNegativeStrides",
+	"LayoutPadded",
+	"LayoutOpaque",
 }
 
 // String is the name of the constant, such as "LevelDefault".
 func (v Level) String() string {
-	return valueName("Level", uint64(v), []named{
-		{uint64(LevelDefault), "LevelDefault"},
-		{uint64(LevelStruct), "LevelStruct"},
-		{uint64(LevelMetadata), "LevelMetadata"},
-		{uint64(LevelDevice), "LevelDevice"},
-	})
+	return valueName(v, namesOfLevel)
+}
+
+var namesOfLevel = []string{
+	"LevelDefault",
+	"LevelStruct",
+	"LevelMetadata",
+	"LevelDevice",
 }
 
 // String has the names of the bits, such as "PolicyRejectUnknownDType", joined by "|".
 func (v PolicyOptions) String() string {
-	return bitNames("PolicyOptions", uint64(v), []named{
-		{uint64(PolicyRejectUnknownDType), "PolicyRejectUnknownDType"},
-		{uint64(PolicyRejectUnknownDevice), "PolicyRejectUnknownDevice"},
-		{uint64(PolicyRejectUnknownFlags), "PolicyRejectUnknownFlags"},
-		{uint64(PolicyRejectNegativeStrides), "PolicyRejectNegativeStrides"},
-		{uint64(PolicyRejectZeroStrides), "PolicyRejectZeroStrides"},
-		{uint64(PolicyAllowNullStrides), "PolicyAllowNullStrides"},
-		{uint64(PolicyAllowScalableLanes), "PolicyAllowScalableLanes"},
-		{uint64(PolicyRequireWritable), "PolicyRequireWritable"},
-		{uint64(PolicyVouchWritable), "PolicyVouchWritable"},
-		{uint64(PolicyAllowSelfOverlap), "PolicyAllowSelfOverlap"},
-		{uint64(PolicyLimitNDim), "PolicyLimitNDim"},
-		{uint64(PolicyLimitBuffer), "PolicyLimitBuffer"},
-	})
+	return bitNames(v, namesOfPolicyOptions)
+}
+
+var namesOfPolicyOptions = []string{
+	8: "PolicyRejectUnknownDType",
+	"PolicyRejectUnknownDevice",
+	"PolicyRejectUnknownFlags",
+	"PolicyRejectNegativeStrides",
+	"PolicyRejectZeroStrides",
+	"PolicyAllowNullStrides",
+	"PolicyAllowScalableLanes",
+	"PolicyRequireWritable",
+	"PolicyVouchWritable",
+	"PolicyAllowSelfOverlap",
+	"PolicyLimitNDim",
+	"PolicyLimitBuffer",
 }
 
 // String is the name of the constant, such as "ContiguityAny".
 func (v Contiguity) String() string {
-	return valueName("Contiguity", uint64(v), []named{
-		{uint64(ContiguityAny), "ContiguityAny"},
-		{uint64(ContiguityC), "ContiguityC"},
-		{uint64(ContiguityF), "ContiguityF"},
-		{uint64(ContiguityCOrF), "ContiguityCOrF"},
-	})
+	return valueName(v, namesOfContiguity)
+}
+
+var namesOfContiguity = []string{
+	"ContiguityAny",
+	"ContiguityC",
+	"ContiguityF",
+	"ContiguityCOrF",
 }
 
 // String is the name of the constant, such as "SeverityBroken".
 func (v Severity) String() string {
-	return valueName("Severity", uint64(v), []named{
-		{uint64(SeverityBroken), "SeverityBroken"},
-		{uint64(SeverityNote), "SeverityNote"},
-	})
+	return valueName(v, namesOfSeverity)
+}
+
+var namesOfSeverity = []string{
+	1: "SeverityBroken",
+	"SeverityNote",
 }
 
 // String has the names of the bits, such as "ConvertSkipValidation", joined by "|".
 func (v ConvertBits) String() string {
-	return bitNames("ConvertBits", uint64(v), []named{
-		{uint64(ConvertSkipValidation), "ConvertSkipValidation"},
-		{uint64(ConvertVouchWritable), "ConvertVouchWritable"},
-		{uint64(ConvertAllowUnknown), "ConvertAllowUnknown"},
-		{uint64(ConvertCanonical), "ConvertCanonical"},
-		{uint64(ConvertFoldByteOffset), "ConvertFoldByteOffset"},
-		{uint64(ConvertCopy), "ConvertCopy"},
-		{uint64(ConvertDropReadOnly), "ConvertDropReadOnly"},
-		{uint64(ConvertDropPadded), "ConvertDropPadded"},
-		{uint64(ConvertAllowNewerCodes), "ConvertAllowNewerCodes"},
-		{uint64(ConvertPinProducer), "ConvertPinProducer"},
-	})
+	return bitNames(v, namesOfConvertBits)
+}
+
+var namesOfConvertBits = []string{
+	8: "ConvertSkipValidation",
+	"ConvertVouchWritable",
+	"ConvertAllowUnknown",
+	"ConvertCanonical",
+	"ConvertFoldByteOffset",
+	"ConvertCopy",
+	"ConvertDropReadOnly",
+	"ConvertDropPadded",
+	"ConvertAllowNewerCodes",
+	"ConvertPinProducer",
 }
 
 // String has the names of the bits, such as "AllocateShareable", joined by "|".
 func (v AllocateOptions) String() string {
-	return bitNames("AllocateOptions", uint64(v), []named{
-		{uint64(AllocateShareable), "AllocateShareable"},
-	})
+	return bitNames(v, namesOfAllocateOptions)
+}
+
+var namesOfAllocateOptions = []string{
+	8: "AllocateShareable",
 }
 
 // String is the name of the constant, such as "BackendNone".
 func (v Backend) String() string {
-	return valueName("Backend", uint64(v), []named{
-		{uint64(BackendNone), "BackendNone"},
-		{uint64(BackendCPU), "BackendCPU"},
-		{uint64(BackendCUDA), "BackendCUDA"},
-		{uint64(BackendHIP), "BackendHIP"},
-		{uint64(BackendLevelZero), "BackendLevelZero"},
-		{uint64(BackendOpenCL), "BackendOpenCL"},
-	})
+	return valueName(v, namesOfBackend)
+}
+
+var namesOfBackend = []string{
+	"BackendNone",
+	"BackendCPU",
+	"BackendCUDA",
+	"BackendHIP",
+	"BackendLevelZero",
+	"BackendOpenCL",
 }
 
 // String is the name of the constant, such as "StateReady".
 func (v State) String() string {
-	return valueName("State", uint64(v), []named{
-		{uint64(StateReady), "StateReady"},
-		{uint64(StateAbsent), "StateAbsent"},
-		{uint64(StateUnusable), "StateUnusable"},
-	})
+	return valueName(v, namesOfState)
+}
+
+var namesOfState = []string{
+	1: "StateReady",
+	"StateAbsent",
+	"StateUnusable",
 }
 
 // String is the name of the constant, such as "BufferDefault".
 func (v BufferKind) String() string {
-	return valueName("BufferKind", uint64(v), []named{
-		{uint64(BufferDefault), "BufferDefault"},
-		{uint64(BufferAddress), "BufferAddress"},
-		{uint64(BufferCLMem), "BufferCLMem"},
-		{uint64(BufferHandle), "BufferHandle"},
-	})
+	return valueName(v, namesOfBufferKind)
+}
+
+var namesOfBufferKind = []string{
+	"BufferDefault",
+	"BufferAddress",
+	"BufferCLMem",
+	"BufferHandle",
 }
 
 // String is the name of the constant, such as "MemoryHost".
 func (v Memory) String() string {
-	return valueName("Memory", uint64(v), []named{
-		{uint64(MemoryHost), "MemoryHost"},
-		{uint64(MemoryDevice), "MemoryDevice"},
-		{uint64(MemoryPinned), "MemoryPinned"},
-		{uint64(MemoryManaged), "MemoryManaged"},
-		{uint64(MemoryUSMHost), "MemoryUSMHost"},
-		{uint64(MemoryUSMDevice), "MemoryUSMDevice"},
-		{uint64(MemoryUSMShared), "MemoryUSMShared"},
-		{uint64(MemorySVM), "MemorySVM"},
-		{uint64(MemoryCLMem), "MemoryCLMem"},
-	})
+	return valueName(v, namesOfMemory)
+}
+
+var namesOfMemory = []string{
+	1: "MemoryHost",
+	"MemoryDevice",
+	"MemoryPinned",
+	"MemoryManaged",
+	"MemoryUSMHost",
+	"MemoryUSMDevice",
+	"MemoryUSMShared",
+	"MemorySVM",
+	"MemoryCLMem",
 }
 
 // String has the names of the bits, such as "PointerContextAssumed", joined by "|".
 func (v PointerProperties) String() string {
-	return bitNames("PointerProperties", uint64(v), []named{
-		{uint64(PointerContextAssumed), "PointerContextAssumed"},
-		{uint64(PointerPeersKnown), "PointerPeersKnown"},
-	})
+	return bitNames(v, namesOfPointerProperties)
+}
+
+var namesOfPointerProperties = []string{
+	"PointerContextAssumed",
+	"PointerPeersKnown",
 }
 
 // String has the names of the bits, such as "PointerInfoPeers", joined by "|".
 func (v PointerOptions) String() string {
-	return bitNames("PointerOptions", uint64(v), []named{
-		{uint64(PointerInfoPeers), "PointerInfoPeers"},
-	})
+	return bitNames(v, namesOfPointerOptions)
+}
+
+var namesOfPointerOptions = []string{
+	8: "PointerInfoPeers",
 }
 
 // String has the names of the bits, such as "WrapSkipValidation", joined by "|".
 func (v WrapOptions) String() string {
-	return bitNames("WrapOptions", uint64(v), []named{
-		{uint64(WrapSkipValidation), "WrapSkipValidation"},
-		{uint64(WrapPinProducer), "WrapPinProducer"},
-		{uint64(WrapRetain), "WrapRetain"},
-		{uint64(WrapLimitBuffer), "WrapLimitBuffer"},
-		{uint64(WrapReleaseOnStream), "WrapReleaseOnStream"},
-	})
+	return bitNames(v, namesOfWrapOptions)
+}
+
+var namesOfWrapOptions = []string{
+	8: "WrapSkipValidation",
+	"WrapPinProducer",
+	"WrapRetain",
+	"WrapLimitBuffer",
+	"WrapReleaseOnStream",
 }
 
 // String is the name of the constant, such as "StreamHost".
 func (v StreamKind) String() string {
-	return valueName("StreamKind", uint64(v), []named{
-		{uint64(StreamHost), "StreamHost"},
-		{uint64(StreamNoSync), "StreamNoSync"},
-		{uint64(StreamQueue), "StreamQueue"},
-		{uint64(StreamImmediateList), "StreamImmediateList"},
-	})
+	return valueName(v, namesOfStreamKind)
+}
+
+var namesOfStreamKind = []string{
+	1: "StreamHost",
+	"StreamNoSync",
+	"StreamQueue",
+	"StreamImmediateList",
 }
 
 // String has the names of the bits, such as "HandoffAllowHostWait", joined by "|".
 func (v HandoffOptions) String() string {
-	return bitNames("HandoffOptions", uint64(v), []named{
-		{uint64(HandoffAllowHostWait), "HandoffAllowHostWait"},
-		{uint64(HandoffAllowCapture), "HandoffAllowCapture"},
-	})
+	return bitNames(v, namesOfHandoffOptions)
+}
+
+var namesOfHandoffOptions = []string{
+	8: "HandoffAllowHostWait",
+	"HandoffAllowCapture",
 }
 
 // String has the names of the bits, such as "ContextDefault", joined by "|".
 func (v ContextProperties) String() string {
-	return bitNames("ContextProperties", uint64(v), []named{
-		{uint64(ContextDefault), "ContextDefault"},
-		{uint64(ContextReplace), "ContextReplace"},
-		{uint64(ContextEnumerated), "ContextEnumerated"},
-		{uint64(ContextPrivate), "ContextPrivate"},
-	})
+	return bitNames(v, namesOfContextProperties)
+}
+
+var namesOfContextProperties = []string{
+	"ContextDefault",
+	"ContextReplace",
+	"ContextEnumerated",
+	"ContextPrivate",
 }
 
 // String has the names of the bits, such as "CopyAllowStaging", joined by "|".
 func (v CopyOptions) String() string {
-	return bitNames("CopyOptions", uint64(v), []named{
-		{uint64(CopyAllowStaging), "CopyAllowStaging"},
-		{uint64(CopyShareable), "CopyShareable"},
-	})
+	return bitNames(v, namesOfCopyOptions)
+}
+
+var namesOfCopyOptions = []string{
+	8: "CopyAllowStaging",
+	"CopyShareable",
 }
 
 // String has the names of the bits, such as "CollectWait", joined by "|".
 func (v CollectOptions) String() string {
-	return bitNames("CollectOptions", uint64(v), []named{
-		{uint64(CollectWait), "CollectWait"},
-	})
+	return bitNames(v, namesOfCollectOptions)
+}
+
+var namesOfCollectOptions = []string{
+	8: "CollectWait",
 }
 
 // String has the names of the bits, such as "IPCReadOnly", joined by "|".
 func (v IPCOptions) String() string {
-	return bitNames("IPCOptions", uint64(v), []named{
-		{uint64(IPCReadOnly), "IPCReadOnly"},
-	})
+	return bitNames(v, namesOfIPCOptions)
+}
+
+var namesOfIPCOptions = []string{
+	8: "IPCReadOnly",
 }
 
 // String is the name of the constant, such as "DeviceCPU".
 func (v DeviceType) String() string {
-	return valueName("DeviceType", uint64(v), []named{
-		{uint64(DeviceCPU), "DeviceCPU"},
-		{uint64(DeviceCUDA), "DeviceCUDA"},
-		{uint64(DeviceCUDAHost), "DeviceCUDAHost"},
-		{uint64(DeviceOpenCL), "DeviceOpenCL"},
-		{uint64(DeviceVulkan), "DeviceVulkan"},
-		{uint64(DeviceMetal), "DeviceMetal"},
-		{uint64(DeviceVPI), "DeviceVPI"},
-		{uint64(DeviceROCM), "DeviceROCM"},
-		{uint64(DeviceROCMHost), "DeviceROCMHost"},
-		{uint64(DeviceExtDev), "DeviceExtDev"},
-		{uint64(DeviceCUDAManaged), "DeviceCUDAManaged"},
-		{uint64(DeviceOneAPI), "DeviceOneAPI"},
-		{uint64(DeviceWebGPU), "DeviceWebGPU"},
-		{uint64(DeviceHexagon), "DeviceHexagon"},
-		{uint64(DeviceMAIA), "DeviceMAIA"},
-		{uint64(DeviceTrn), "DeviceTrn"},
-		{uint64(DeviceTPU), "DeviceTPU"},
-		{uint64(DeviceTPUHost), "DeviceTPUHost"},
-		{uint64(DeviceAscend), "DeviceAscend"},
-	})
+	return valueName(v, namesOfDeviceType)
+}
+
+var namesOfDeviceType = []string{
+	1: "DeviceCPU",
+	"DeviceCUDA",
+	"DeviceCUDAHost",
+	"DeviceOpenCL",
+	7: "DeviceVulkan",
+	"DeviceMetal",
+	"DeviceVPI",
+	"DeviceROCM",
+	"DeviceROCMHost",
+	"DeviceExtDev",
+	"DeviceCUDAManaged",
+	"DeviceOneAPI",
+	"DeviceWebGPU",
+	"DeviceHexagon",
+	"DeviceMAIA",
+	"DeviceTrn",
+	"DeviceTPU",
+	"DeviceTPUHost",
+	"DeviceAscend",
 }
 
 // String is the name of the constant, such as "CodeInt".
 func (v DTypeCode) String() string {
-	return valueName("DTypeCode", uint64(v), []named{
-		{uint64(CodeInt), "CodeInt"},
-		{uint64(CodeUInt), "CodeUInt"},
-		{uint64(CodeFloat), "CodeFloat"},
-		{uint64(CodeOpaqueHandle), "CodeOpaqueHandle"},
-		{uint64(CodeBfloat), "CodeBfloat"},
-		{uint64(CodeComplex), "CodeComplex"},
-		{uint64(CodeBool), "CodeBool"},
-		{uint64(CodeFloat8E3M4), "CodeFloat8E3M4"},
-		{uint64(CodeFloat8E4M3), "CodeFloat8E4M3"},
-		{uint64(CodeFloat8E4M3B11FNUZ), "CodeFloat8E4M3B11FNUZ"},
-		{uint64(CodeFloat8E4M3FN), "CodeFloat8E4M3FN"},
-		{uint64(CodeFloat8E4M3FNUZ), "CodeFloat8E4M3FNUZ"},
-		{uint64(CodeFloat8E5M2), "CodeFloat8E5M2"},
-		{uint64(CodeFloat8E5M2FNUZ), "CodeFloat8E5M2FNUZ"},
-		{uint64(CodeFloat8E8M0FNU), "CodeFloat8E8M0FNU"},
-		{uint64(CodeFloat6E2M3FN), "CodeFloat6E2M3FN"},
-		{uint64(CodeFloat6E3M2FN), "CodeFloat6E3M2FN"},
-		{uint64(CodeFloat4E2M1FN), "CodeFloat4E2M1FN"},
-		{uint64(CodeBcomplex), "CodeBcomplex"},
-	})
+	return valueName(v, namesOfDTypeCode)
+}
+
+var namesOfDTypeCode = []string{
+	"CodeInt",
+	"CodeUInt",
+	"CodeFloat",
+	"CodeOpaqueHandle",
+	"CodeBfloat",
+	"CodeComplex",
+	"CodeBool",
+	"CodeFloat8E3M4",
+	"CodeFloat8E4M3",
+	"CodeFloat8E4M3B11FNUZ",
+	"CodeFloat8E4M3FN",
+	"CodeFloat8E4M3FNUZ",
+	"CodeFloat8E5M2",
+	"CodeFloat8E5M2FNUZ",
+	"CodeFloat8E8M0FNU",
+	"CodeFloat6E2M3FN",
+	"CodeFloat6E3M2FN",
+	"CodeFloat4E2M1FN",
+	"CodeBcomplex",
 }
 
 // String has the names of the bits, such as "FlagReadOnly", joined by "|".
 func (v TensorFlags) String() string {
-	return bitNames("TensorFlags", uint64(v), []named{
-		{uint64(FlagReadOnly), "FlagReadOnly"},
-		{uint64(FlagIsCopied), "FlagIsCopied"},
-		{uint64(FlagIsSubbyteTypePadded), "FlagIsSubbyteTypePadded"},
-	})
+	return bitNames(v, namesOfTensorFlags)
+}
+
+var namesOfTensorFlags = []string{
+	"FlagReadOnly",
+	"FlagIsCopied",
+	"FlagIsSubbyteTypePadded",
 }

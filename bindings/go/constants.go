@@ -6,151 +6,151 @@ package dlbridge
 
 const (
 	// Success.
-	StatusOK Status = 0
+	StatusOK Status = iota
 	// The caller's fault: a nil that is not allowed, a struct_size or option out of range, or a
 	// changed dlbridge-owned struct. The message names the argument.
-	StatusInvalidArgument Status = 1
+	StatusInvalidArgument
 	// The caller is newer than the library: it asks for an option, value or field that this library
 	// does not know. Such a request is never ignored.
-	StatusTooNew Status = 2
+	StatusTooNew
 	// The allocator of the system or of the caller returned NULL.
-	StatusOutOfMemory Status = 3
+	StatusOutOfMemory
 	// The producer's fault: the tensor breaks a rule of DLPack; `rule` names it.
-	StatusInvalidTensor Status = 4
+	StatusInvalidTensor
 	// Wrong major version, or the tensor needs a newer DLPack version than the consumer reads.
-	StatusVersion Status = 5
+	StatusVersion
 	// The tensor is legal, but the policy of this consumer rejects it; `rule` names the demand.
-	StatusPolicy Status = 6
+	StatusPolicy
 	// The source has a property that the target cannot represent, and the options do not allow the
 	// loss.
-	StatusUnrepresentable Status = 7
+	StatusUnrepresentable
 	// The consumer's DLPack release does not know a dtype code, device type or flag bit that it needs
 	// to know.
-	StatusUnknownCode Status = 8
+	StatusUnknownCode
 	// The function works on dlbridge-owned tensors only: call [Import] first.
-	StatusForeignTensor Status = 9
+	StatusForeignTensor
 	// The request is legal, but this build cannot do it. Example: copying memory that the CPU cannot
 	// read.
-	StatusUnsupported Status = 10
+	StatusUnsupported
 	// The caller's buffer or storage is too small; the message has the needed size.
-	StatusBufferTooSmall Status = 11
+	StatusBufferTooSmall
 	// A text is not the name of a dtype or device.
-	StatusParse Status = 12
+	StatusParse
 	// Nothing suitable was found, such as a table in an exchange API chain.
-	StatusNotFound Status = 13
+	StatusNotFound
 	// A view would leave the elements of its parent.
-	StatusBounds Status = 14
+	StatusBounds
 	// The process was forked after the backend had been started; start it in the child only.
-	StatusForked Status = 15
+	StatusForked
 	// There is no driver for the device, or the driver has no device; [QueryBackend] reports the
 	// reason.
-	StatusUnavailable Status = 16
+	StatusUnavailable
 	// A driver call failed; the message has its name, `native_code` its code.
-	StatusDriver Status = 17
+	StatusDriver
 	// The context table has another entry for that device or context.
-	StatusExists Status = 18
+	StatusExists
 	// A stream is capturing a graph, which the call does not allow.
-	StatusCapture Status = 19
+	StatusCapture
 	// The bytes or file descriptors from another process are not a valid export.
-	StatusDescriptor Status = 20
+	StatusDescriptor
 	// The kind of a managed tensor was not given, and its bytes do not decide it: pass its kind.
-	StatusAmbiguous Status = 21
+	StatusAmbiguous
 )
 
 const (
 	// No rule is broken.
-	RuleNone Rule = 0
+	RuleNone Rule = iota
 	// version.major is 1; with another major no field after `flags` is read (DLPack).
-	RuleVersionMajor Rule = 1
+	RuleVersionMajor
 	// ndim >= 0 (DLPack).
-	RuleNDimNegative Rule = 2
+	RuleNDimNegative
 	// ndim <= [MaxNDim] and within the limits of the policy (dlbridge, policy).
-	RuleNDimLimit Rule = 3
+	RuleNDimLimit
 	// shape is not NULL if ndim > 0 (DLPack).
-	RuleShapeNull Rule = 4
+	RuleShapeNull
 	// strides are not NULL if ndim > 0 and the tensor's version is 1.2 or later (DLPack 1.2).
-	RuleStridesNull Rule = 5
+	RuleStridesNull
 	// bits >= 1 (dlbridge).
-	RuleDTypeBitsZero Rule = 6
+	RuleDTypeBitsZero
 	// lanes >= 1 (dlbridge).
-	RuleDTypeLanesZero Rule = 7
+	RuleDTypeLanesZero
 	// lanes < 0x8000: more is a scalable vector in TVM, whose size is not known (dlbridge).
-	RuleDTypeLanesScalable Rule = 8
+	RuleDTypeLanesScalable
 	// bool and float8 have 8 bits, float6 6, float4 4, bfloat 16 (DLPack).
-	RuleDTypeBitsFixed Rule = 9
+	RuleDTypeBitsFixed
 	// The dtype code is known to the consumer's version (policy, conversions).
-	RuleDTypeUnknown Rule = 10
+	RuleDTypeUnknown
 	// The device type is known to the consumer's version (policy, conversions).
-	RuleDeviceUnknown Rule = 11
+	RuleDeviceUnknown
 	// All flag bits are known to the consumer's version (policy, conversions).
-	RuleFlagsUnknown Rule = 12
+	RuleFlagsUnknown
 	// device_id >= 0 (dlbridge).
-	RuleDeviceIDNegative Rule = 13
+	RuleDeviceIDNegative
 	// device_id is 0 on host-like memory; only a note, since producers differ (DLPack).
-	RuleDeviceIDHost Rule = 14
+	RuleDeviceIDHost
 	// Each extent >= 0 (DLPack).
-	RuleExtentNegative Rule = 15
+	RuleExtentNegative
 	// The number of elements fits 63 bits (dlbridge).
-	RuleCountOverflow Rule = 16
+	RuleCountOverflow
 	// The packed size in bytes fits 63 bits (dlbridge).
-	RuleSizeOverflow Rule = 17
+	RuleSizeOverflow
 	// The offsets of the first and last byte fit 63 bits and a sign (dlbridge).
-	RuleOffsetOverflow Rule = 18
+	RuleOffsetOverflow
 	// data is not NULL unless the tensor is empty (DLPack).
-	RuleDataNull Rule = 19
+	RuleDataNull
 	// All bytes from data + byte_offset lie inside the address space (dlbridge).
-	RuleAddressRange Rule = 20
+	RuleAddressRange
 	// No element lies before the start of an opaque handle (dlbridge).
-	RuleHandleRange Rule = 21
+	RuleHandleRange
 	// All elements lie inside `buffer_size` bytes from `data` (policy).
-	RuleBufferBounds Rule = 22
+	RuleBufferBounds
 	// The layout has the required contiguity (policy).
-	RuleContiguity Rule = 23
+	RuleContiguity
 	// Element (0,...,0) has the required alignment (policy).
-	RuleAlignment Rule = 24
+	RuleAlignment
 	// The policy lists the device (policy).
-	RuleDeviceRejected Rule = 25
+	RuleDeviceRejected
 	// The policy lists the dtype (policy).
-	RuleDTypeRejected Rule = 26
+	RuleDTypeRejected
 	// The tensor may be written to (policy).
-	RuleNotWritable Rule = 27
+	RuleNotWritable
 	// No negative strides (policy).
-	RuleNegativeStride Rule = 28
+	RuleNegativeStride
 	// No zero strides on axes longer than 1 (policy).
-	RuleZeroStride Rule = 29
+	RuleZeroStride
 	// No two elements share memory if the policy demands a writable tensor (policy).
-	RuleSelfOverlap Rule = 30
+	RuleSelfOverlap
 	// Element (0,...,0) is aligned to the size of its lane; only a note (dlbridge).
-	RuleDataUnaligned Rule = 31
+	RuleDataUnaligned
 	// The version that a tensor carries has all codes and flags that it uses; only a note (DLPack).
-	RuleVersionLabel Rule = 32
+	RuleVersionLabel
 	// The consumer's version can describe the tensor (conversions).
-	RuleRequiredVersion Rule = 33
+	RuleRequiredVersion
 	// The tensor is not READ_ONLY, which a legacy tensor cannot record (downgrade).
-	RuleLegacyReadOnly Rule = 34
+	RuleLegacyReadOnly
 	// Sub-byte elements are not padded, which a legacy tensor cannot record (downgrade).
-	RuleLegacyPadded Rule = 35
+	RuleLegacyPadded
 	// The legacy version knows the dtype code: codes up to bool (downgrade).
-	RuleLegacyDType Rule = 36
+	RuleLegacyDType
 	// The legacy version knows the device type: types up to Hexagon (downgrade).
-	RuleLegacyDevice Rule = 37
+	RuleLegacyDevice
 	// byte_offset is folded only if `data` is an address (conversions).
-	RuleOffsetFold Rule = 38
+	RuleOffsetFold
 	// All elements of a view lie inside the range of its parent (views).
-	RuleViewBounds Rule = 39
+	RuleViewBounds
 	// A view of packed sub-byte elements starts at a whole byte (views).
-	RuleViewOffset Rule = 40
+	RuleViewOffset
 	// The tensor does not live in the caller's storage (upgrade_into), which cannot have a second
 	// owner (owners).
-	RuleInStorage Rule = 41
+	RuleInStorage
 	// The CPU can read the memory to copy (copies).
-	RuleCopyDevice Rule = 42
+	RuleCopyDevice
 	// The driver reports the memory on the device that the label names (level DEVICE).
-	RuleDeviceLabel Rule = 43
+	RuleDeviceLabel
 	// All elements lie inside the allocation that the driver reports (level DEVICE).
-	RuleAllocationBounds Rule = 44
+	RuleAllocationBounds
 	// Each extent equals the one in the policy's shape (policy).
-	RuleShapeMismatch Rule = 45
+	RuleShapeMismatch
 )
 
 // Kind is the struct that a pointer refers to. Values that are not listed may come from a newer
@@ -159,15 +159,15 @@ type Kind int32
 
 const (
 	// As an argument: the bytes decide. As the answer of [Identify]: the bytes fit neither kind.
-	KindUnknown Kind = 0
+	KindUnknown Kind = iota
 	// A DLManagedTensor.
-	KindLegacy Kind = 1
+	KindLegacy
 	// A DLManagedTensorVersioned.
-	KindVersioned Kind = 2
+	KindVersioned
 	// A DLTensor, which has no owner ([Tensor.Diagnose]).
-	KindBorrowed Kind = 3
+	KindBorrowed
 	// Only an answer, never an argument: the bytes fit both managed kinds.
-	KindAmbiguous Kind = 4
+	KindAmbiguous
 )
 
 // Answer is the answer to a question that cannot always be answered. Values that are not listed may
@@ -176,11 +176,11 @@ type Answer int32
 
 const (
 	// No.
-	AnswerNo Answer = 0
+	AnswerNo Answer = iota
 	// Yes.
-	AnswerYes Answer = 1
+	AnswerYes
 	// It cannot be decided.
-	AnswerUndecided Answer = 2
+	AnswerUndecided
 )
 
 // LayoutProperties are the bits of [Layout.Properties].
@@ -188,19 +188,19 @@ type LayoutProperties uint32
 
 const (
 	// An extent is 0.
-	LayoutEmpty LayoutProperties = 1 << 0
+	LayoutEmpty LayoutProperties = 1 << iota
 	// Compact, last axis fastest; always set if empty.
-	LayoutCContiguous LayoutProperties = 1 << 1
+	LayoutCContiguous
 	// Compact, first axis fastest; always set if empty.
-	LayoutFContiguous LayoutProperties = 1 << 2
+	LayoutFContiguous
 	// Some axis longer than 1 has stride 0.
-	LayoutBroadcast LayoutProperties = 1 << 3
+	LayoutBroadcast
 	// Some axis longer than 1 has a negative stride.
-	LayoutNegativeStrides LayoutProperties = 1 << 4
+	LayoutNegativeStrides
 	// Sub-byte elements are padded to whole bytes.
-	LayoutPadded LayoutProperties = 1 << 5
+	LayoutPadded
 	// `data` is a handle, not an address.
-	LayoutOpaque LayoutProperties = 1 << 6
+	LayoutOpaque
 )
 
 // Level is how much a validation reads. Values that are not listed may come from a newer library.
@@ -208,17 +208,17 @@ type Level int32
 
 const (
 	// METADATA.
-	LevelDefault Level = 0
+	LevelDefault Level = iota
 	// The struct itself: version, ndim, dtype, device, flags, and which pointers are NULL.
-	LevelStruct Level = 1
+	LevelStruct
 	// Also the `ndim` entries of shape and strides.
-	LevelMetadata Level = 2
+	LevelMetadata
 	// Also asks the driver about `data`, which may start the driver. Rejects a wrong device label,
 	// elements outside the allocation or the mapped memory, a writable tensor of memory that kernels
 	// must not write to, and memory that no driver can be asked about (UNAVAILABLE, UNSUPPORTED). For
 	// kDLCPU only drivers that are already started are asked. The size is not checked if no driver
 	// knows it.
-	LevelDevice Level = 3
+	LevelDevice
 )
 
 // PolicyOptions are the bits of [Policy.Options].
@@ -226,29 +226,29 @@ type PolicyOptions uint32
 
 const (
 	// Rejects dtype codes that `version` does not know.
-	PolicyRejectUnknownDType PolicyOptions = 1 << 8
+	PolicyRejectUnknownDType PolicyOptions = 1 << (iota + 8)
 	// Rejects device types that `version` does not know.
-	PolicyRejectUnknownDevice PolicyOptions = 1 << 9
+	PolicyRejectUnknownDevice
 	// Rejects flag bits that `version` does not know.
-	PolicyRejectUnknownFlags PolicyOptions = 1 << 10
+	PolicyRejectUnknownFlags
 	// Rejects negative strides.
-	PolicyRejectNegativeStrides PolicyOptions = 1 << 11
+	PolicyRejectNegativeStrides
 	// Rejects zero strides on axes longer than 1.
-	PolicyRejectZeroStrides PolicyOptions = 1 << 12
+	PolicyRejectZeroStrides
 	// Accepts NULL strides also on tensors of version 1.2 or later.
-	PolicyAllowNullStrides PolicyOptions = 1 << 13
+	PolicyAllowNullStrides
 	// Accepts lanes >= 0x8000 as that many lanes.
-	PolicyAllowScalableLanes PolicyOptions = 1 << 14
+	PolicyAllowScalableLanes
 	// Rejects READ_ONLY tensors, and tensors with elements that overlap.
-	PolicyRequireWritable PolicyOptions = 1 << 15
+	PolicyRequireWritable
 	// The caller knows that a legacy or borrowed tensor is writable; READ_ONLY still binds.
-	PolicyVouchWritable PolicyOptions = 1 << 16
+	PolicyVouchWritable
 	// Accepts elements that overlap, even if a writable tensor is required.
-	PolicyAllowSelfOverlap PolicyOptions = 1 << 17
+	PolicyAllowSelfOverlap
 	// `min_ndim` and `max_ndim` are read.
-	PolicyLimitNDim PolicyOptions = 1 << 18
+	PolicyLimitNDim
 	// `buffer_size` is read.
-	PolicyLimitBuffer PolicyOptions = 1 << 19
+	PolicyLimitBuffer
 )
 
 // Contiguity is the contiguity that a policy demands. Values that are not listed may come from a
@@ -257,13 +257,13 @@ type Contiguity int32
 
 const (
 	// Any layout.
-	ContiguityAny Contiguity = 0
+	ContiguityAny Contiguity = iota
 	// Compact, last axis fastest.
-	ContiguityC Contiguity = 1
+	ContiguityC
 	// Compact, first axis fastest.
-	ContiguityF Contiguity = 2
+	ContiguityF
 	// Either of the two.
-	ContiguityCOrF Contiguity = 3
+	ContiguityCOrF
 )
 
 // Severity is the severity of a finding. Values that are not listed may come from a newer library.
@@ -271,9 +271,9 @@ type Severity int32
 
 const (
 	// A broken rule, for which [Tensor.Validate] rejects the tensor.
-	SeverityBroken Severity = 1
+	SeverityBroken Severity = iota + 1
 	// For information only.
-	SeverityNote Severity = 2
+	SeverityNote
 )
 
 // ConvertBits are the bits of [ConvertOptions.Options].
@@ -283,35 +283,35 @@ const (
 	// Skip validation: the caller knows that the tensor is valid. Only ndim and a nil shape are
 	// checked. The policy must be nil. A COPY is validated nevertheless, since it depends on the
 	// layout.
-	ConvertSkipValidation ConvertBits = 1 << 8
+	ConvertSkipValidation ConvertBits = 1 << (iota + 8)
 	// The caller knows that a legacy source is writable. Without this bit the result is READ_ONLY. A
 	// recorded READ_ONLY stays.
-	ConvertVouchWritable ConvertBits = 1 << 9
+	ConvertVouchWritable
 	// Accept dtype codes, device types and flag bits that the consumer's version does not know. A
 	// versioned source then keeps its version, since an unknown bit may change the layout.
-	ConvertAllowUnknown ConvertBits = 1 << 10
+	ConvertAllowUnknown
 	// Write the result in canonical form: compact strides on empty tensors and on axes of extent 1,
 	// NULL data if empty, device id 0 on host-like memory.
-	ConvertCanonical ConvertBits = 1 << 11
+	ConvertCanonical
 	// Add byte_offset to data. Rejected if `data` is not an address.
-	ConvertFoldByteOffset ConvertBits = 1 << 12
+	ConvertFoldByteOffset
 	// Copy the data to compact memory of the allocator; the CPU must be able to read it. The result is
 	// writable; a versioned result has IS_COPIED. The source is released. A downgrade with COPY also
 	// accepts READ_ONLY and padded tensors. Unknown flag bits are always rejected, since they may
 	// change the layout.
-	ConvertCopy ConvertBits = 1 << 13
+	ConvertCopy
 	// To legacy: READ_ONLY may be lost.
-	ConvertDropReadOnly ConvertBits = 1 << 14
+	ConvertDropReadOnly
 	// To legacy: the padded flag may be lost.
-	ConvertDropPadded ConvertBits = 1 << 15
+	ConvertDropPadded
 	// To legacy: accept dtype codes and device types newer than the legacy version.
-	ConvertAllowNewerCodes ConvertBits = 1 << 16
+	ConvertAllowNewerCodes
 	// Keep the module of the producer's deleter loaded, as [ModulePin] does: for producers in plugins.
 	// For a dlbridge-owned tensor this is the module of its source's deleter, or of the `deallocate`
 	// of its memory. This is the last step: a source that is rejected for another reason pins nothing.
 	// In a batch, modules pinned before the failing one stay pinned. Nothing is pinned for a nil
 	// deleter or a COPY.
-	ConvertPinProducer ConvertBits = 1 << 17
+	ConvertPinProducer
 )
 
 // AllocateOptions are the bits of [AllocateSpec.Options].
@@ -328,17 +328,17 @@ type Backend int32
 
 const (
 	// Not set: the backend that the device implies.
-	BackendNone Backend = 0
+	BackendNone Backend = iota
 	// The host.
-	BackendCPU Backend = 1
+	BackendCPU
 	// CUDA driver API: kDLCUDA, kDLCUDAHost, kDLCUDAManaged.
-	BackendCUDA Backend = 2
+	BackendCUDA
 	// HIP runtime: kDLROCM, kDLROCMHost.
-	BackendHIP Backend = 3
+	BackendHIP
 	// Level Zero: kDLOneAPI.
-	BackendLevelZero Backend = 4
+	BackendLevelZero
 	// OpenCL: kDLOpenCL, and kDLOneAPI if SYCL uses OpenCL.
-	BackendOpenCL Backend = 5
+	BackendOpenCL
 )
 
 // State is the outcome of starting a backend. Values that are not listed may come from a newer
@@ -347,11 +347,11 @@ type State int32
 
 const (
 	// Loaded and initialised, with at least one device.
-	StateReady State = 1
+	StateReady State = iota + 1
 	// No driver library could be loaded.
-	StateAbsent State = 2
+	StateAbsent
 	// Loaded, but it does not initialise or has no device.
-	StateUnusable State = 3
+	StateUnusable
 )
 
 // BufferKind is the kind of handle of a [Buffer]. Values that are not listed may come from a newer
@@ -361,13 +361,13 @@ type BufferKind int32
 const (
 	// The kind that the device implies: CL_MEM for kDLOpenCL, HANDLE for kDLVulkan, kDLMetal,
 	// kDLWebGPU and kDLVPI, else ADDRESS.
-	BufferDefault BufferKind = 0
+	BufferDefault BufferKind = iota
 	// An address: host memory, CUdeviceptr, HIP, USM or SVM pointer, pinned or managed memory.
-	BufferAddress BufferKind = 1
+	BufferAddress
 	// A cl_mem, which is a handle: no offset is ever added to it.
-	BufferCLMem BufferKind = 2
+	BufferCLMem
 	// Another opaque handle: Vulkan, Metal, WebGPU, VPI. No driver is asked about it.
-	BufferHandle BufferKind = 3
+	BufferHandle
 )
 
 // Memory is a kind of memory, as a driver reports it. Values that are not listed may come from a
@@ -376,23 +376,23 @@ type Memory int32
 
 const (
 	// Ordinary host memory: no driver knows it.
-	MemoryHost Memory = 1
+	MemoryHost Memory = iota + 1
 	// Device memory of CUDA or HIP.
-	MemoryDevice Memory = 2
+	MemoryDevice
 	// Host memory that CUDA or HIP has pinned or registered.
-	MemoryPinned Memory = 3
+	MemoryPinned
 	// Managed memory of CUDA or HIP.
-	MemoryManaged Memory = 4
+	MemoryManaged
 	// Host USM of Level Zero or OpenCL.
-	MemoryUSMHost Memory = 5
+	MemoryUSMHost
 	// Device USM.
-	MemoryUSMDevice Memory = 6
+	MemoryUSMDevice
 	// Shared USM.
-	MemoryUSMShared Memory = 7
+	MemoryUSMShared
 	// OpenCL shared virtual memory (under a cl_mem).
-	MemorySVM Memory = 8
+	MemorySVM
 	// An OpenCL buffer object.
-	MemoryCLMem Memory = 9
+	MemoryCLMem
 )
 
 // PointerProperties are the bits of [PointerInfo.Properties].
@@ -401,10 +401,10 @@ type PointerProperties uint32
 const (
 	// The context that knows the memory was neither registered nor named by the caller. On Level Zero
 	// any context of a driver may know the memory, so it need not be the one that allocated it.
-	PointerContextAssumed PointerProperties = 1 << 0
+	PointerContextAssumed PointerProperties = 1 << iota
 	// `peers` has the driver's answer: it was asked for, the memory is on a device, and the driver can
 	// tell.
-	PointerPeersKnown PointerProperties = 1 << 1
+	PointerPeersKnown
 )
 
 // PointerOptions are the bits of the options of [QueryPointer].
@@ -422,18 +422,18 @@ const (
 	// Skip validation: the caller knows that the layout is valid. Of the layout only ndim and a nil
 	// shape are checked, and an empty tensor is not changed. `policy` must be nil and LIMIT_BUFFER not
 	// set.
-	WrapSkipValidation WrapOptions = 1 << 8
+	WrapSkipValidation WrapOptions = 1 << (iota + 8)
 	// Keep the module of `release` loaded, as [ModulePin] does.
-	WrapPinProducer WrapOptions = 1 << 9
+	WrapPinProducer
 	// CL_MEM: the tensor holds its own reference to the cl_mem (clRetainMemObject), which also keeps
 	// its context.
-	WrapRetain WrapOptions = 1 << 10
+	WrapRetain
 	// `buffer_size` is read.
-	WrapLimitBuffer WrapOptions = 1 << 11
+	WrapLimitBuffer
 	// `release` orders the end of the memory after the work of the stream that it receives, for
 	// instance by freeing it on that stream: dlbridge_release_after may call it before that work is
 	// over.
-	WrapReleaseOnStream WrapOptions = 1 << 12
+	WrapReleaseOnStream
 )
 
 // StreamKind is the kind of handle of a [Stream]. Values that are not listed may come from a newer
@@ -442,15 +442,15 @@ type StreamKind int32
 
 const (
 	// No queue: the work of a call is complete when it returns.
-	StreamHost StreamKind = 1
+	StreamHost StreamKind = iota + 1
 	// The consumer orders its work itself.
-	StreamNoSync StreamKind = 2
+	StreamNoSync
 	// CUstream (1 and 2 are CUDA's special streams, 0 is rejected), hipStream_t (0: the default
 	// stream, 2: that of the calling thread, 1 from HIP 6.4: the legacy one), cl_command_queue,
 	// ze_command_queue_handle_t.
-	StreamQueue StreamKind = 3
+	StreamQueue
 	// Level Zero: an immediate ze_command_list_handle_t.
-	StreamImmediateList StreamKind = 4
+	StreamImmediateList
 )
 
 // HandoffOptions are the bits of the options of [StreamHandoff].
@@ -459,10 +459,10 @@ type HandoffOptions uint32
 const (
 	// Allow the host to wait if no driver can order the two queues: queues of two backends, or of two
 	// Level Zero contexts.
-	HandoffAllowHostWait HandoffOptions = 1 << 8
+	HandoffAllowHostWait HandoffOptions = 1 << (iota + 8)
 	// Allow a wait that adds the consumer's stream to the graph that the producer's stream is
 	// capturing. The caller must join the streams again.
-	HandoffAllowCapture HandoffOptions = 1 << 9
+	HandoffAllowCapture
 )
 
 // ContextProperties are the bits of [ContextEntry.Properties].
@@ -470,13 +470,13 @@ type ContextProperties uint32
 
 const (
 	// In: the entry becomes the default of its device. The first entry of a device always is.
-	ContextDefault ContextProperties = 1 << 0
+	ContextDefault ContextProperties = 1 << iota
 	// In: removes entries of the same device with another native device.
-	ContextReplace ContextProperties = 1 << 1
+	ContextReplace
 	// A library found the device itself. A registration by an application takes precedence.
-	ContextEnumerated ContextProperties = 1 << 2
+	ContextEnumerated
 	// The context was made for the table: no other library uses it unless it asks the table.
-	ContextPrivate ContextProperties = 1 << 3
+	ContextPrivate
 )
 
 // CopyOptions are the bits of [CopySpec.Options].
@@ -485,10 +485,10 @@ type CopyOptions uint32
 const (
 	// Allow a copy through host memory for layouts that need more than 4096 driver copies, and between
 	// two backends.
-	CopyAllowStaging CopyOptions = 1 << 8
+	CopyAllowStaging CopyOptions = 1 << (iota + 8)
 	// Copy into memory that [Tensor.ExportIPC] can share. Only on the host, without target or
 	// allocator.
-	CopyShareable CopyOptions = 1 << 9
+	CopyShareable
 )
 
 // CollectOptions are the bits of the options of [Collect].
@@ -513,43 +513,43 @@ type DeviceType int32
 
 const (
 	// Host memory.
-	DeviceCPU DeviceType = 1
+	DeviceCPU DeviceType = iota + 1
 	// NVIDIA GPU memory.
-	DeviceCUDA DeviceType = 2
+	DeviceCUDA
 	// Host memory pinned by CUDA.
-	DeviceCUDAHost DeviceType = 3
+	DeviceCUDAHost
 	// An OpenCL cl_mem, a handle.
-	DeviceOpenCL DeviceType = 4
+	DeviceOpenCL
 	// Vulkan buffer handle; since 0.3.
-	DeviceVulkan DeviceType = 7
+	DeviceVulkan DeviceType = iota + 3
 	// Metal buffer handle.
-	DeviceMetal DeviceType = 8
+	DeviceMetal
 	// Simulator buffer handle.
-	DeviceVPI DeviceType = 9
+	DeviceVPI
 	// AMD GPU memory.
-	DeviceROCM DeviceType = 10
+	DeviceROCM
 	// Host memory pinned by ROCm; since 0.6.
-	DeviceROCMHost DeviceType = 11
+	DeviceROCMHost
 	// Reserved for extension devices; since 0.3.
-	DeviceExtDev DeviceType = 12
+	DeviceExtDev
 	// CUDA managed memory, host and device; since 0.6.
-	DeviceCUDAManaged DeviceType = 13
+	DeviceCUDAManaged
 	// Unified shared memory of oneAPI; since 0.7.
-	DeviceOneAPI DeviceType = 14
+	DeviceOneAPI
 	// WebGPU buffer handle; since 0.7.
-	DeviceWebGPU DeviceType = 15
+	DeviceWebGPU
 	// Qualcomm Hexagon; since 0.7.
-	DeviceHexagon DeviceType = 16
+	DeviceHexagon
 	// Microsoft MAIA; since 1.0.
-	DeviceMAIA DeviceType = 17
+	DeviceMAIA
 	// AWS Trainium; since 1.2.
-	DeviceTrn DeviceType = 18
+	DeviceTrn
 	// Google TPU; in no release yet.
-	DeviceTPU DeviceType = 19
+	DeviceTPU
 	// Host memory pinned for TPU; in no release yet.
-	DeviceTPUHost DeviceType = 20
+	DeviceTPUHost
 	// Huawei Ascend; in no release yet.
-	DeviceAscend DeviceType = 21
+	DeviceAscend
 )
 
 // DTypeCode is the kind of one lane of an element. Foreign code may pass any byte.
@@ -557,43 +557,43 @@ type DTypeCode uint8
 
 const (
 	// Signed integer, two's complement.
-	CodeInt DTypeCode = 0
+	CodeInt DTypeCode = iota
 	// Unsigned integer.
-	CodeUInt DTypeCode = 1
+	CodeUInt
 	// IEEE 754 binary.
-	CodeFloat DTypeCode = 2
+	CodeFloat
 	// Opaque handle; since 0.4.
-	CodeOpaqueHandle DTypeCode = 3
+	CodeOpaqueHandle
 	// Bfloat16; since 0.3.
-	CodeBfloat DTypeCode = 4
+	CodeBfloat
 	// Complex: `bits` counts both parts; since 0.4.
-	CodeComplex DTypeCode = 5
+	CodeComplex
 	// Boolean in one byte; since 0.8.
-	CodeBool DTypeCode = 6
+	CodeBool
 	// Eight bits; since 1.1.
-	CodeFloat8E3M4 DTypeCode = 7
+	CodeFloat8E3M4
 	// Eight bits; since 1.1.
-	CodeFloat8E4M3 DTypeCode = 8
+	CodeFloat8E4M3
 	// Eight bits; since 1.1.
-	CodeFloat8E4M3B11FNUZ DTypeCode = 9
+	CodeFloat8E4M3B11FNUZ
 	// Eight bits; since 1.1.
-	CodeFloat8E4M3FN DTypeCode = 10
+	CodeFloat8E4M3FN
 	// Eight bits; since 1.1.
-	CodeFloat8E4M3FNUZ DTypeCode = 11
+	CodeFloat8E4M3FNUZ
 	// Eight bits; since 1.1.
-	CodeFloat8E5M2 DTypeCode = 12
+	CodeFloat8E5M2
 	// Eight bits; since 1.1.
-	CodeFloat8E5M2FNUZ DTypeCode = 13
+	CodeFloat8E5M2FNUZ
 	// Eight bits; since 1.1.
-	CodeFloat8E8M0FNU DTypeCode = 14
+	CodeFloat8E8M0FNU
 	// Six bits, packed unless flagged as padded; since 1.1.
-	CodeFloat6E2M3FN DTypeCode = 15
+	CodeFloat6E2M3FN
 	// Six bits, packed unless flagged as padded; since 1.1.
-	CodeFloat6E3M2FN DTypeCode = 16
+	CodeFloat6E3M2FN
 	// Four bits, packed unless flagged as padded; since 1.1.
-	CodeFloat4E2M1FN DTypeCode = 17
+	CodeFloat4E2M1FN
 	// Complex of two bfloats; in no release yet.
-	CodeBcomplex DTypeCode = 18
+	CodeBcomplex
 )
 
 // TensorFlags are DLPack's flags of a tensor. Foreign code may pass any bit.
@@ -601,9 +601,9 @@ type TensorFlags uint64
 
 const (
 	// The tensor must not be written to.
-	FlagReadOnly TensorFlags = 1 << 0
+	FlagReadOnly TensorFlags = 1 << iota
 	// The producer has made a copy for this consumer.
-	FlagIsCopied TensorFlags = 1 << 1
+	FlagIsCopied
 	// Sub-byte elements are padded to whole bytes.
-	FlagIsSubbyteTypePadded TensorFlags = 1 << 2
+	FlagIsSubbyteTypePadded
 )

@@ -5,37 +5,30 @@ package dlbridge
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 )
 
-// named is a constant and its name.
-type named struct {
-	value uint64
-	name  string
-}
-
-// valueName is the name of a value, or its type and number.
-func valueName(kind string, value uint64, known []named) string {
-	for _, one := range known {
-		if one.value == value {
-			return one.name
-		}
+// valueName is the name of a value, by its number, or its type and number.
+func valueName[T ~int32 | ~uint8](value T, known []string) string {
+	if uint64(value) < uint64(len(known)) && known[value] != "" {
+		return known[value]
 	}
-	return fmt.Sprintf("%s(%d)", kind, int64(value))
+	return fmt.Sprintf("%s(%d)", reflect.TypeFor[T]().Name(), value)
 }
 
-// bitNames are the names of the bits that are set, in the order of the constants; the bits without a
-// name follow as one number. "0" if none is set.
-func bitNames(kind string, bits uint64, known []named) string {
+// bitNames are the names of the bits that are set, by their numbers; the bits without a name follow as
+// one number. "0" if none is set.
+func bitNames[T ~uint32 | ~uint64](bits T, known []string) string {
 	var names []string
-	for _, one := range known {
-		if one.value != 0 && bits&one.value == one.value {
-			names = append(names, one.name)
-			bits &^= one.value
+	for number, name := range known {
+		if bit := T(1) << number; name != "" && bits&bit != 0 {
+			names = append(names, name)
+			bits &^= bit
 		}
 	}
 	if bits != 0 {
-		names = append(names, fmt.Sprintf("%s(0x%x)", kind, bits))
+		names = append(names, fmt.Sprintf("%s(0x%x)", reflect.TypeFor[T]().Name(), uint64(bits)))
 	}
 	if names == nil {
 		return "0"

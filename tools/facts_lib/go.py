@@ -36,29 +36,39 @@ TYPES = {
     "DTypeCode": ("uint8", "is the kind of one lane of an element", "byte"),
     "TensorFlags": ("uint64", "are DLPack's flags of a tensor", "bit"),
 }
+FLAGS = ("TensorFlags",)
 
 
 def names(facts):
     """The methods String of the types in constants.go."""
     parts = [NAMES_HEAD]
     for group in facts.groups:
-        prefix = camel(group.name)
-        rows = [prefix + camel(one.name) for one in group.members]
-        parts.append(_string(group["go"]["type"], rows, group["bits"]))
+        parts.append(_string(group["go"]["type"], _rows(group), group["bits"]))
     for name, rows in _dlpack(facts).items():
-        parts.append(_string(name, [row[0] for row in rows], name == "TensorFlags"))
+        parts.append(_string(name, rows, name in FLAGS))
     return "\n".join(parts)
 
 
 def _string(kind, rows, bits):
-    """A method that returns the names of the constants, and numbers for other values."""
-    comment = f'// String is the name of the constant, such as "{rows[0]}".'
+    """A method that returns the names of the constants, and numbers for other values. The list of
+    names has its indices only where the numbers do not count up."""
+    first = rows[0][0]
+    comment = f'// String is the name of the constant, such as "{first}".'
     if bits:
-        comment = f'// String has the names of the bits, such as "{rows[0]}", joined by "|".'
-    pairs = "".join(f'\t\t{{uint64({name}), "{name}"}},\n' for name in rows)
-    call = "bitNames" if bits else "valueName"
-    body = f'\treturn {call}("{kind}", uint64(v), []named{{\n{pairs}\t}})\n'
-    return f"{comment}\nfunc (v {kind}) String() string {{\n{body}}}\n"
+        comment = f'// String has the names of the bits, such as "{first}", joined by "|".'
+    call, table = "bitNames" if bits else "valueName", f"namesOf{kind}"
+    method = f"func (v {kind}) String() string {{\n\treturn {call}(v, {table})\n}}\n"
+    indices = ["" if number == after else f"{number}: " for _, number, after, _ in _runs(rows)]
+    names = "".join(f'\t{index}"{row[0]}",\n' for index, row in zip(indices, rows, strict=True))
+    return f"{comment}\n{method}\nvar {table} = []string{{\n{names}}}\n"
+
+
+def _runs(rows):
+    """The rows with the number that would continue a count from 0."""
+    after = 0
+    for name, number, doc in rows:
+        yield name, number, after, doc
+        after = number + 1
 
 
 def constants(facts):
@@ -67,12 +77,12 @@ def constants(facts):
         _row("Status", camel(one.name.removeprefix("ERROR_")), one) for one in facts.statuses
     ]
     rules = [(f"Rule{camel(one.name)}", one.number, rule_doc(one)) for one in facts.rules]
-    parts = [HEAD, _block("Status", statuses, names), _block("Rule", rules, names)]
+    parts = [HEAD, _block("Status", statuses, False, names), _block("Rule", rules, False, names)]
     parts += [_group(group, names) for group in facts.groups]
     for name, rows in _dlpack(facts).items():
         kind, meaning, value = TYPES[name]
         about = f"{name} {meaning}. Foreign code may pass any {value}."
-        parts.append(_typed(name, kind, about, rows, names))
+        parts.append(_typed(name, kind, about, rows, name in FLAGS, names))
     return "\n".join(parts)
 
 
@@ -81,34 +91,51 @@ def _dlpack(facts):
     return {
         "DeviceType": [_row("Device", one.name, one) for one in facts.devices],
         "DTypeCode": [_row("Code", _code(one.name), one) for one in facts.dtypes],
-        "TensorFlags": [_row("Flag", camel(one.name), one, "1 << {}") for one in facts.flags],
+        "TensorFlags": [_row("Flag", camel(one.name), one) for one in facts.flags],
     }
 
 
-def _row(prefix, name, one, value="{}"):
-    return prefix + name, value.format(one.number), _dated(one)
+def _row(prefix, name, one):
+    return prefix + name, one.number, _dated(one)
+
+
+def _rows(group):
+    prefix = camel(group.name)
+    return [(prefix + camel(one.name), one.number, one.doc) for one in group.members]
 
 
 def _group(group, names):
     go = group["go"]
-    value = "1 << {}" if group["bits"] else "{}"
-    prefix = camel(group.name)
-    rows = [(prefix + camel(one.name), value.format(one.number), one.doc) for one in group.members]
     about = go["doc"] if group["bits"] else f"{go['doc']} {NEWER}"
     kind = "uint32" if group["bits"] else "int32"
-    return _typed(go["type"], kind, about, rows, names)
+    return _typed(go["type"], kind, about, _rows(group), group["bits"], names)
 
 
-def _typed(name, kind, about, rows, names):
+def _typed(name, kind, about, rows, bits, names):
     comment = "\n".join(line_comment(about, "// "))
-    return f"{comment}\ntype {name} {kind}\n\n{_block(name, rows, names)}"
+    return f"{comment}\ntype {name} {kind}\n\n{_block(name, rows, bits, names)}"
 
 
-def _block(kind, rows, names):
+def _block(kind, rows, bits, names):
+    """The constants. Type and number stand where a count begins; a constant without them has the
+    next number."""
     lines = ["const ("]
-    for name, value, doc in rows:
-        lines += [*line_comment(_doc(doc, names), "\t// "), f"\t{name} {kind} = {value}"]
+    for index, (name, number, after, doc) in enumerate(_runs(rows)):
+        begins = index == 0 or number != after
+        value = f" {kind} = {_value(number, index, bits, len(rows))}" if begins else ""
+        lines += [*line_comment(_doc(doc, names), "\t// "), f"\t{name}{value}"]
     return "\n".join([*lines, ")", ""])
+
+
+def _value(number, index, bits, count):
+    """The expression of a constant, and of those after it that count on; or a number, if it is the
+    only one."""
+    if count == 1:
+        return f"1 << {number}" if bits else f"{number}"
+    shift = f" + {number - index}" if number != index else ""
+    if not bits:
+        return f"iota{shift}"
+    return f"1 << (iota{shift})" if shift else "1 << iota"
 
 
 def _doc(doc, names):
