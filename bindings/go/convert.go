@@ -74,8 +74,8 @@ func exportBy(number C.uintptr_t, kind Kind, target Version, options *ConvertOpt
 	})
 }
 
-// Release calls the deleter of the managed tensor at pointer, if it has one. Call it for a result of
-// [Export] or Detach that no consumer took. nil is accepted. A kind other than KindLegacy or
+// Release calls the deleter of the managed tensor at pointer, if it has one. Call it for a tensor that
+// [Import] rejected, and for a result of [Export] or Detach that no consumer took. nil is accepted. A kind other than KindLegacy or
 // KindVersioned is an invalid argument, and nothing is called.
 func Release(pointer unsafe.Pointer, kind Kind) error {
 	if C.dlbridge_release(pointer, C.DLBridgeKind(kind)) != C.DLBRIDGE_OK {

@@ -16,11 +16,9 @@ import (
 func accept(pointer unsafe.Pointer) (*dlbridge.Tensor, error) {
 	tensor, err := dlbridge.Import(pointer, dlbridge.KindUnknown, nil)
 	if err != nil {
-		log.Print(err) // pointer is untouched and still the plugin's
-		return nil, err
+		log.Print(err) // pointer is untouched: the caller still owns it
 	}
-	defer tensor.Close()
-	return tensor.Share()
+	return tensor, err
 }
 
 func Example() {
