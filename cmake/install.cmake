@@ -22,22 +22,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/bindings/cpp/include/dlbridge
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT development
   FILES_MATCHING PATTERN "*.hpp")
-# Not DOCDIR, which may belong to a project that includes this one.
-install(FILES
-  ${PROJECT_SOURCE_DIR}/LICENSE
-  ${PROJECT_SOURCE_DIR}/README.md
-  ${PROJECT_SOURCE_DIR}/CHANGELOG.md
-  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/dlbridge
-  COMPONENT documentation)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs
-  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/dlbridge
-  COMPONENT documentation
-  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "site" EXCLUDE)
-if(DLBRIDGE_SITE)
-  install(DIRECTORY ${DLBRIDGE_SITE}/
-    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/dlbridge/html
-    COMPONENT documentation)
-endif()
+include(cmake/install_docs.cmake)
 
 # find_package(dlbridge). A shared and a static library can be installed into one prefix, one after the
 # other: each has its own file of targets, and all other files are identical.

@@ -98,6 +98,24 @@ def check_headers(archive):
     ]
 
 
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+
+
+def check_links(archive):
+    """Each page of the documentation links to installed files only."""
+    return [
+        f"{page.relative_to(archive.folder)} links to {target}, which is not in the archive"
+        for page in sorted(archive.folder.glob("share/doc/**/*.md"))
+        for target in LINK.findall(without_code(page.read_text()))
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+
+
+def without_code(text):
+    """Markdown without its fences and code in lines, in which brackets are no links."""
+    return re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
 def check_paths(archive):
     """No file names a folder of the machine that built it."""
     places = re.compile(re.escape(str(ROOT).encode()) + b"|" + MACHINE_PATH.pattern)
@@ -242,6 +260,7 @@ CHECKS = {
     "contents": check_contents,
     "members": check_members,
     "headers": check_headers,
+    "links": check_links,
     "paths": check_paths,
     "machine": check_machine,
     "stripped": check_stripped,

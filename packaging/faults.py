@@ -64,6 +64,7 @@ FOLDER_FAULTS = (
     ("a file more", append("lib/more", "more"), {"contents"}),
     ("a file less", remove(PC), {"contents"}),
     ("other header", append(HEADER, "/* more */\n"), {"headers"}),
+    ("dead link", append("share/doc/dlbridge/docs/faq.md", "[x](nowhere.md)\n"), {"links"}),
     ("path of a home", append(PC, f"# {'/home'}/someone/dlbridge\n"), {"paths"}),
     ("path of the sources", append(PC, f"# {archive_checks.ROOT}\n"), {"paths"}),
     ("debug section", add_debug_section, {"stripped"}),
