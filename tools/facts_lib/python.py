@@ -4,8 +4,9 @@
 import re
 
 from .c import member
-from .text import replace
+from .text import Problem, replace
 
+MESSAGES = "bindings/python/src/core/messages.c"
 ABI = "bindings/python/dlbridge/abi.py"
 STUBS = "bindings/python/dlbridge/_describe.pyi"
 # Functions of abi.py that are not functions of the library: those of the extension, and its own.
@@ -84,6 +85,53 @@ def regions(facts):
     yield ABI, "facts/functions.toml describe", "".join(f"    {name},\n" for name in described)
     everything = sorted((*described, *OWN))
     yield ABI, "facts/functions.toml all", "".join(f'    "{name}",\n' for name in everything)
+    yield MESSAGES, "facts/rules.toml", _remedies(facts)
+
+
+# What a program in Python does instead of a remedy that has names of C, by the rule.
+VERSIONED = "request it with max_version=(1, 0)"
+REMEDIES = {
+    "STRIDES_NULL": "set them in the producer",
+    "DTYPE_LANES_SCALABLE": "convert it to a dtype of known size",
+    "DTYPE_UNKNOWN": "convert it to a known dtype",
+    "DEVICE_UNKNOWN": "move it to a known device",
+    "FLAGS_UNKNOWN": "clear the bit in the producer",
+    "CONTIGUITY": "make a compact copy with copy=True",
+    "ALIGNMENT": "make an aligned copy with copy=True",
+    "DEVICE_REJECTED": "copy it to a listed device",
+    "NOT_WRITABLE": "make a writable copy with copy=True",
+    "NEGATIVE_STRIDE": "make a compact copy with copy=True",
+    "ZERO_STRIDE": "make a compact copy with copy=True",
+    "SELF_OVERLAP": "make a compact copy with copy=True",
+    "REQUIRED_VERSION": "request a newer version",
+    "LEGACY_READ_ONLY": f"{VERSIONED} or copy=True, or export it with drop_read_only=True",
+    "LEGACY_PADDED": f"{VERSIONED} or copy=True",
+    "LEGACY_DTYPE": f"{VERSIONED}, or export it with allow_newer_codes=True",
+    "LEGACY_DEVICE": f"{VERSIONED}, or export it with allow_newer_codes=True",
+    "OFFSET_FOLD": "keep the byte_offset",
+    "IN_STORAGE": "import it with from_dlpack",
+    "COPY_DEVICE": 'copy it with device="cpu"',
+}
+
+
+def _remedies(facts):
+    """Rows of the remedies with names of C; rules with the same remedy share a row. One may begin
+    with another, so the longest are first."""
+    rows = {}
+    for rule in facts.rules:
+        named = re.search(r"dlbridge_|DLBRIDGE_", rule.more.get("remedy", "")) is not None
+        if named != (rule.name in REMEDIES):
+            which = "add one" if named else "remove it"
+            raise Problem(f"REMEDIES of {__name__}: {which} for the rule {rule.name}")
+        if named:
+            rows.setdefault(rule.more["remedy"], REMEDIES[rule.name])
+    longest_first = sorted(rows.items(), key=lambda row: -len(row[0]))
+    return "".join(f"    {{{_quoted(c)},\n     {_quoted(text)}}},\n" for c, text in longest_first)
+
+
+def _quoted(text):
+    escaped = text.replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 # The Python types that dlbridge.abi uses for the types of C.

@@ -7,6 +7,7 @@ facts come from its sources and from tests/gpu.
 
 import dataclasses
 import functools
+import importlib.util
 import os
 import sys
 import threading
@@ -273,6 +274,17 @@ def by_name(name: str) -> Consumer:
 def by_title(title: str) -> Consumer | None:
     """The framework with this title."""
     return next((one for one in CONSUMERS.values() if one.title == title), None)
+
+
+def is_installed(name: str) -> bool:
+    """Whether a framework can be imported here, without importing it. Broken and partly removed
+    packages cannot; the program has the frameworks that it registered."""
+    if name in CONSUMERS and CONSUMERS[name].registered:
+        return True
+    try:
+        return importlib.util.find_spec(name.partition(".")[0]) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def by_module(module: Any) -> Consumer | None:

@@ -4,7 +4,6 @@ pair exchanges arrays. It imports no framework, since some crash together in one
 
 import argparse
 import importlib.metadata
-import importlib.util
 import itertools
 import json
 import platform
@@ -125,20 +124,12 @@ def _version_of(distribution):
         return None
 
 
-def _installed(module):
-    """Whether a module is installed. Broken and partly removed packages are not."""
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
-
-
 def frameworks() -> dict[str, str]:
     """Framework -> version, "" if its package does not state one. Nothing is imported."""
     distributions = importlib.metadata.packages_distributions()
     found = {}
     for name in names():
-        if _installed(name):
+        if _consumers.is_installed(name):
             versions = [_version_of(one) for one in distributions.get(name, [])]
             found[name] = next((version for version in versions if version), "")
     return found

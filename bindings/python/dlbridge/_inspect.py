@@ -472,15 +472,20 @@ def _finding_words(finding):
 
 
 def _consumer_lines(taken, rejected, reasons):
-    names = [name for name, reason in reasons.items() if reason is None]
-    if names:
-        yield taken, ", ".join(names)
-    if not names and len(set(reasons.values())) == 1:
+    """The frameworks that are installed, then the others."""
+    here = [name for name in reasons if _consumers.is_installed(name)]
+    absent = [name for name in reasons if name not in here]
+    for names, note in ((here, ""), (absent, "not installed: ")):
+        accepting = [name for name in names if reasons[name] is None]
+        if accepting:
+            yield taken, note + ", ".join(accepting)
+    if None not in reasons.values() and len(set(reasons.values())) == 1:
         yield rejected, f"any framework: {next(iter(reasons.values()))}"
         return
-    for name, reason in reasons.items():
-        if reason is not None:
-            yield rejected, f"{name}: {reason}"
+    for names, note in ((here, ""), (absent, " (not installed)")):
+        for name in names:
+            if reasons[name] is not None:
+                yield rejected, f"{name}{note}: {reasons[name]}"
 
 
 def _accepting(report):

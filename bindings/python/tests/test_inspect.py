@@ -3,6 +3,7 @@
 picture, whose coordinates are compared with the arithmetic of shape and strides."""
 
 import ctypes
+import dataclasses
 import gc
 import itertools
 import json
@@ -75,7 +76,7 @@ def consumers(monkeypatch):
         def takes(self, found):
             return None if found.contiguous["c"] else "not contiguous <at all>"
 
-    flags = {"newest": (1, 3), "honours_read_only": True, "devices": None}
+    flags = {"newest": (1, 3), "honours_read_only": True, "devices": None, "registered": True}
     table = {
         "easy": Anything("easy", "Easy", **flags),
         "picky": Contiguous("picky", "Picky", strides=_consumers.COMPACT, **flags),
@@ -254,6 +255,17 @@ def test_an_array(np):
     assert data["consumers"] == {"easy": None, "picky": "not contiguous <at all>"}
     assert "not by     picky: not contiguous <at all>" in str(report)
     assert "taken by   easy" in str(report)
+
+
+def test_frameworks_that_are_not_installed_are_named_as_such(np, consumers):
+    replace = dataclasses.replace
+    consumers["nowhere"] = replace(consumers["easy"], name="nowhere", registered=False)
+    consumers["picky"] = replace(consumers["picky"], registered=False)
+    report = inspect(np.zeros((2, 3), dtype=np.int32)[:, ::2])
+    lines = str(report).splitlines()
+    assert "  taken by   easy" in lines
+    assert "  taken by   not installed: nowhere" in lines
+    assert "  not by     picky (not installed): not contiguous <at all>" in lines
 
 
 def test_a_tensor_of_this_package(np):

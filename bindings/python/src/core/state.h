@@ -6,6 +6,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "messages.h"
+
 #include "dlbridge/cpython_api.h"
 
 /* Macros of the version-specific API avoid a call. */
