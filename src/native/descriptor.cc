@@ -10,30 +10,6 @@
 namespace dlbridge {
 namespace {
 
-constexpr uint8_t kMagic[8] = {'D', 'L', 'B', 'R', 'I', 'P', 'C', 0};
-
-// Offsets of the fields. The targets are little-endian, and so is the format.
-enum Field : uint32_t {
-  kAtMagic = 0,
-  kAtFormat = 8,
-  kAtLength = 12,
-  kAtChecksum = 16,
-  kAtMemory = 24,
-  kAtBackend = 28,
-  kAtDevice = 32,
-  kAtDtype = 40,
-  kAtNdim = 44,
-  kAtFlags = 48,
-  kAtVersion = 56,
-  kAtSize = 64,
-  kAtDataOffset = 72,
-  kAtByteOffset = 80,
-  kAtHandleLength = 88,
-  kAtFdCount = 92,
-  kAtOptions = 96,
-  kAtReserved = 100,
-  kAtArrays = 104
-};
 static_assert(kAtArrays + 16 * kDescriptorAxes + kMaxIpcHandle <= kDescriptorMaxSize,
               "the largest one fits");
 static_assert(sizeof(DLDevice) == 8 && sizeof(DLDataType) == 4 && sizeof(DLPackVersion) == 8,
@@ -104,7 +80,7 @@ DLBridgeStatus CheckWhole(const uint8_t* bytes, size_t length, DLBridgeError* er
   if (length < kAtArrays) {
     return RejectLength(error, "is truncated: expected at least ", kAtArrays, length);
   }
-  if (std::memcmp(bytes, kMagic, sizeof kMagic) != 0) {
+  if (std::memcmp(bytes, kDescriptorMagic, sizeof kDescriptorMagic) != 0) {
     return RejectBytes(error, "does not begin like a descriptor of dlbridge_ipc_export");
   }
   const auto format = Get<uint32_t>(bytes, kAtFormat);
@@ -176,7 +152,7 @@ size_t WriteDescriptor(const Descriptor& descriptor, uint8_t* out) {
   const size_t length = LengthOf(descriptor.ndim, descriptor.handle_length);
   const size_t array = sizeof(int64_t) * static_cast<size_t>(descriptor.ndim);
   std::memset(out, 0, kAtArrays);
-  std::memcpy(out, kMagic, sizeof kMagic);
+  std::memcpy(out, kDescriptorMagic, sizeof kDescriptorMagic);
   Put(out, kAtFormat, descriptor.format);
   Put(out, kAtLength, static_cast<uint32_t>(length));
   Put(out, kAtMemory, static_cast<uint32_t>(descriptor.memory));

@@ -8,6 +8,7 @@
 
 #include "dlbridge/dlbridge.h"
 #include "native/backend.h"
+#include "native/descriptor_fields.h"
 
 namespace dlbridge {
 
@@ -22,9 +23,6 @@ struct FormatLimits {
 constexpr uint32_t kNewestFormat = 2;
 constexpr FormatLimits kFormatLimits[kNewestFormat + 1] = {
     {0, 0}, {256, 4}, {kMaxIpcHandle, kMaxIpcFds}};
-
-// The maximum of all formats. The size that an export needs is reported to its caller.
-constexpr size_t kDescriptorMaxSize = 4096;
 
 // The kind of memory. The numbers are part of the format.
 enum class SharedAs : uint32_t { kNothing = 0, kHostFile = 1, kDeviceHandle = 2 };

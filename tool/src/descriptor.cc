@@ -4,33 +4,15 @@
 #include <array>
 #include <cstring>
 
+#include "native/descriptor_fields.h"
 #include "wide.h"
 
 namespace dlbridge::tool {
 
 namespace {
 
-// Offsets of the fields, as docs/ipc.md lists them.
-enum Field : size_t {
-  kAtFormat = 8,
-  kAtMemory = 24,
-  kAtBackend = 28,
-  kAtDevice = 32,
-  kAtDtype = 40,
-  kAtNdim = 44,
-  kAtFlags = 48,
-  kAtVersion = 56,
-  kAtSize = 64,
-  kAtDataOffset = 72,
-  kAtByteOffset = 80,
-  kAtHandleLength = 88,
-  kAtFdCount = 92,
-  kAtArrays = 104,
-};
-constexpr size_t kMaxDescriptorBytes = 4096;
 // An importer maps the memory at the start of a page.
 constexpr uint64_t kAssumedAddress = 1 << 16;
-constexpr char kMagic[] = "DLBRIPC";
 
 template <typename T>
 T Get(const std::string& bytes, size_t at) {
@@ -140,7 +122,10 @@ void CheckMemory(const Tensor& tensor, Descriptor* out) {
 
 }  // namespace
 
-bool IsDescriptor(const std::string& bytes) { return bytes.compare(0, 7, kMagic) == 0; }
+bool IsDescriptor(const std::string& bytes) {
+  constexpr size_t kLetters = sizeof kDescriptorMagic - 1;
+  return bytes.size() >= kLetters && std::memcmp(bytes.data(), kDescriptorMagic, kLetters) == 0;
+}
 
 Descriptor ReadDescriptor(const std::string& bytes) {
   Descriptor descriptor;
@@ -148,7 +133,7 @@ Descriptor ReadDescriptor(const std::string& bytes) {
     ReadHead(bytes, &descriptor);
   }
   CheckBytes(bytes, &descriptor);
-  if (bytes.size() < kAtArrays || bytes.size() > kMaxDescriptorBytes) {
+  if (bytes.size() < kAtArrays || bytes.size() > kDescriptorMaxSize) {
     return descriptor;
   }
   const auto ndim = Get<int32_t>(bytes, kAtNdim);
