@@ -17,7 +17,8 @@ import nox
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "tests"))
 
-import stages  # noqa: E402 needs the path above
+import checkout  # noqa: E402 needs the path above
+import stages  # noqa: E402
 from stages import BUILD, ROOT  # noqa: E402
 
 nox.options.default_venv_backend = "none"
@@ -563,23 +564,17 @@ def tools_can_fail(session):
 # -------------------------------------------------------------------------------------------- lint
 
 
-def sources(*patterns):
-    command = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns)
-    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
-    return [name for name in found if name and pathlib.Path(name).exists()]
-
-
 @stage
 def format(session):
     """clang-format."""
-    names = sources("*.c", "*.cc", "*.h", "*.hpp")
+    names = checkout.files("*.c", "*.cc", "*.h", "*.hpp")
     session.run("clang-format", "--dry-run", "-Werror", *names, external=True)
 
 
 @stage
 def scripts(session):
     """shellcheck; ruff on Python."""
-    session.run("shellcheck", "run", ".ci/run", *sources("*.sh"), external=True)
+    session.run("shellcheck", "run", ".ci/run", *checkout.files("*.sh"), external=True)
     ruff = stages.environment(session, "lint-venv", "tests/lint/requirements.txt").parent / "ruff"
     session.run(str(ruff), "check", "--no-cache", ".", external=True)
     session.run(str(ruff), "format", "--no-cache", "--check", ".", external=True)
@@ -656,10 +651,7 @@ def documents(session):
     session.run(str(python), *runner, "list", external=True)
     clone = BUILD / "documents/clone"
     shutil.rmtree(clone, ignore_errors=True)
-    clone.mkdir(parents=True)
-    for path in map(pathlib.Path, sources(".")):
-        (clone / path.parent).mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, clone / path, follow_symlinks=False)
+    checkout.copy(clone)
     stages.checks(session, python, *runner, "run", clone, *session.posargs)
 
 

@@ -18,6 +18,10 @@ from pathlib import Path
 import additions
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import checkout  # noqa: E402 needs the path above
+
 LIMITS = {"rule": 3, "status": 3, "dtype code": 3, "device type": 3, "C function": 8}
 LANGUAGES = ("C++", "Rust", "Go", "Python")
 # Sources that a change of the facts can break. They compile in seconds.
@@ -36,11 +40,7 @@ class Copy:
 
     def __init__(self, folder):
         self.root = Path(folder)
-        listed = git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-        for name in filter(None, listed.split("\0")):
-            if (ROOT / name).is_file() or (ROOT / name).is_symlink():
-                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / name, self.root / name, follow_symlinks=False)
+        checkout.copy(self.root)
         (self.root / "build").mkdir(exist_ok=True)
         if (ROOT / "build/abi-venv").exists():
             (self.root / "build/abi-venv").symlink_to((ROOT / "build/abi-venv").resolve())

@@ -23,6 +23,10 @@ import gate_changes
 import header
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import checkout  # noqa: E402 needs the path above
+
 PART = re.compile(r"[1-9]\d*/[1-9]\d*")
 WORKERS = min(4, os.cpu_count() or 1)
 # Checks that only read texts, and so work with any build.
@@ -38,12 +42,7 @@ class Copy:
 
     def __init__(self, root):
         self.root = root
-        names = run(ROOT, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-        for name in filter(None, names.split("\0")):
-            if (ROOT / name).is_file():
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                (root / name).write_bytes((ROOT / name).read_bytes())
-                (root / name).chmod((ROOT / name).stat().st_mode)
+        checkout.copy(root)
         run(root, "git", "init", "--quiet")
         run(root, "git", "add", "--all", "--force")
         self.commit("As it is")

@@ -5,16 +5,17 @@ import fnmatch
 import json
 import pathlib
 import re
-import subprocess
 import sys
 
 import tomllib
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "abi"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs/site"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
 import api
+import checkout
 import facts_pages
 import links
 import python_pages
@@ -38,21 +39,6 @@ BINDINGS = {
 
 def read(name):
     return (ROOT / name).read_text()
-
-
-def repository_files():
-    command = [
-        "git",
-        "-C",
-        str(ROOT),
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ]
-    names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
-    return [name for name in names if name and (ROOT / name).is_file()]
 
 
 def core():
@@ -95,7 +81,7 @@ def code_lines(text):
 def check_examples():
     """An example is short, and its folder has a page that the index lists."""
     index = read("examples/README.md")
-    names = [name for name in repository_files() if re.match(r"examples/(?!demo/)\w+/", name)]
+    names = [name for name in checkout.files() if re.match(r"examples/(?!demo/)\w+/", name)]
     for folder in sorted({name.split("/")[1] for name in names}):
         files = [name for name in names if name.startswith(f"examples/{folder}/")]
         lines = sum(code_lines(read(name)) for name in files if pathlib.Path(name).suffix in CODE)
@@ -136,7 +122,7 @@ def check_readme_usage():
     shown = re.findall(r"```cmake\n(.*?)```", read(INSTALL), re.DOTALL)
     if not shown:
         yield f"{INSTALL}: nothing on CMake"
-    texts = [read(name) for name in repository_files() if name.startswith("tests/consumers/")]
+    texts = [read(name) for name in checkout.files() if name.startswith("tests/consumers/")]
     tested = {line.strip() for text in texts for line in text.splitlines()}
     for line in "".join(shown).splitlines():
         if line.strip() not in tested:
@@ -145,12 +131,12 @@ def check_readme_usage():
 
 def check_files():
     """Every file but the fuzzers' inputs: no machine's paths, a licence line, no stray blanks."""
-    for name in repository_files():
+    for name in checkout.files():
         if name.startswith(("bindings/rust/fuzz/corpus/", "tests/fuzz/seeds/")):
             continue
         try:
             text = read(name)
-        except UnicodeDecodeError:
+        except (UnicodeDecodeError, IsADirectoryError):  # the latter: a link to a folder
             continue
         for number, line in enumerate(text.splitlines(), 1):
             if MACHINE_PATH.search(line):
@@ -167,7 +153,7 @@ def check_bindings():
     with (ROOT / "facts/functions.toml").open("rb") as file:
         functions = tomllib.load(file)
     for language, (pattern, call) in BINDINGS.items():
-        names = [name for name in repository_files() if re.fullmatch(pattern, name)]
+        names = [name for name in checkout.files() if re.fullmatch(pattern, name)]
         text = re.sub(r"\[facts/.*?\[/facts\]", "", "\n".join(map(read, names)), flags=re.DOTALL)
         code = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
         called = set(re.findall(call, code))
@@ -179,7 +165,7 @@ def check_bindings():
 def check_cpp_names():
     """Each constant and struct of the C header has its place in the C++ binding."""
     pattern = re.compile(BINDINGS["C++"][0])
-    text = "\n".join(read(name) for name in repository_files() if pattern.fullmatch(name))
+    text = "\n".join(read(name) for name in checkout.files() if pattern.fullmatch(name))
     words, header = set(re.findall(r"\w+", text)), core()
     for name in (*header["constants"], *header["structs"]):
         if name not in words:
@@ -203,7 +189,7 @@ def anchors(name):
 
 def check_links():
     """Links of a Markdown file to files and headings of the repository lead somewhere."""
-    for name in repository_files():
+    for name in checkout.files():
         if not name.endswith(".md"):
             continue
         text = re.sub(r"^```.*?^```|`[^`\n]*`", "", read(name), flags=re.DOTALL | re.MULTILINE)

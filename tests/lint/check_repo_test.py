@@ -2,13 +2,12 @@
 """Shows that each check of check_repo.py can fail: a copy of the repository, a fault at a time."""
 
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-import check_repo
+import checkout
 
 CPP = "bindings/cpp/include/dlbridge/hpp/describe.hpp"
 WRAP = "bindings/cpp/include/dlbridge/hpp/wrap.hpp"
@@ -104,9 +103,7 @@ class CheckRepo(unittest.TestCase):
     def test_each_fault_is_found(self):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            for name in check_repo.repository_files():
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(check_repo.ROOT / name, root / name)
+            checkout.copy(root)
             subprocess.run(["git", "init", "--quiet", folder], check=True)
             for name, old, new, message in FAULTS:
                 with self.subTest(f"{name}: {message}"):

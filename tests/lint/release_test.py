@@ -2,13 +2,13 @@
 """Each reason to refuse a release is found, in a copy of the repository, a fault at a time."""
 
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
 import check_repo
+import checkout
 
 sys.path.insert(0, str(check_repo.ROOT / "tools"))
 
@@ -34,10 +34,7 @@ class Release(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.root = pathlib.Path(folder.name)
-        for name in check_repo.repository_files():
-            if not name.startswith(NOT_COPIED):
-                (cls.root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(check_repo.ROOT / name, cls.root / name, follow_symlinks=False)
+        checkout.copy(cls.root, without=NOT_COPIED)
         cls.git("init", "--quiet")
         cls.commit()
         cls.first = cls.git("rev-parse", "HEAD")
