@@ -122,7 +122,7 @@ def _remedies(facts):
         named = re.search(r"dlbridge_|DLBRIDGE_", rule.more.get("remedy", "")) is not None
         if named != (rule.name in REMEDIES):
             which = "add one" if named else "remove it"
-            raise Problem(f"REMEDIES of {__name__}: {which} for the rule {rule.name}")
+            raise Problem(f"tools/facts_lib/python.py: REMEDIES: {which} for the rule {rule.name}")
         if named:
             rows.setdefault(rule.more["remedy"], REMEDIES[rule.name])
     longest_first = sorted(rows.items(), key=lambda row: -len(row[0]))
