@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a descriptor has its fields: docs/ipc.md has the format. The library writes and reads it, and the
-// command-line tool shows it.
+// Where a descriptor has its fields: docs/ipc.md has the format. The library writes and reads it,
+// and the command-line tool shows it.
 #ifndef DLBRIDGE_SRC_NATIVE_DESCRIPTOR_FIELDS_H_
 #define DLBRIDGE_SRC_NATIVE_DESCRIPTOR_FIELDS_H_
 
@@ -11,8 +11,8 @@ namespace dlbridge {
 
 constexpr uint8_t kDescriptorMagic[8] = {'D', 'L', 'B', 'R', 'I', 'P', 'C', 0};
 
-// Offsets in bytes. The targets are little-endian, and so is the format. `shape` and `strides` follow
-// the head, then the handle.
+// Offsets in bytes. The targets are little-endian, and so is the format. `shape` and `strides`
+// follow the head, then the handle.
 enum DescriptorField : uint32_t {
   kAtMagic = 0,
   kAtFormat = 8,

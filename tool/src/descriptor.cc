@@ -23,6 +23,7 @@ T Get(const std::string& bytes, size_t at) {
 
 std::vector<int64_t> Numbers(const std::string& bytes, size_t at, int32_t count) {
   std::vector<int64_t> numbers;
+  numbers.reserve(static_cast<size_t>(count));
   for (int32_t i = 0; i < count; ++i) {
     numbers.push_back(Get<int64_t>(bytes, at + sizeof(int64_t) * static_cast<size_t>(i)));
   }

@@ -193,7 +193,7 @@ struct Scale {
 };
 
 Scale ScaleOf(const Drawing& drawing) {
-  const Wide most = kCellsPerRow * kMaxRows;
+  const Wide most = Wide{kCellsPerRow} * kMaxRows;
   const Wide count = drawing.slots.count();
   const Wide each = (count + most - 1) / most;
   return {static_cast<size_t>((count + each - 1) / each), each};
