@@ -218,8 +218,12 @@ void MakeEmpty(std::vector<uint8_t>* bytes) {
 // Changes fields before the checksum, as a hostile peer does, and bytes after it, as an accident
 // does.
 void Alter(Input* input, std::vector<uint8_t>* bytes) {
-  if (input->OneIn(8)) {
+  const uint8_t way = input->Byte();
+  if (way % 8 == 7) {
     MakeEmpty(bytes);
+  } else if (way % 32 == 3) {  // of a file that has grown or shrunk since
+    const uint64_t size = Get<uint64_t>(*bytes, 64);
+    Put(bytes, 64, size + static_cast<uint64_t>(input->Between(-128, 127)));
   }
   static const size_t kFields[] = {8,  12, 24, 28, 32, 36, 40, 44, 48, 52, 56,
                                    60, 64, 68, 72, 76, 80, 84, 88, 92, 96, 100};

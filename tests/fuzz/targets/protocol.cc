@@ -998,7 +998,9 @@ struct Program {
       view.strides[i] = input->OneIn(8) ? input->Number() : input->Between(-4, 4);
     }
     view.has_strides = !input->OneIn(3);
-    view.has_shape = !input->OneIn(24);
+    const uint8_t way = input->Byte();
+    view.has_shape = way % 24 != 23;
+    spec.options = way % 24 == 22 ? 1U << way / 8 : 0;
     spec.ndim = view.ndim;
     spec.offset = input->OneIn(12) ? input->Number() : input->Between(-8, 8);
     spec.shape = view.has_shape ? Array(view.shape) : nullptr;
@@ -1061,6 +1063,10 @@ struct Program {
     Faults faults;
     AddSharing(old, &faults);
     const ModelTensor& parent = old.tensor;
+    if (spec.options != 0) {  // the lowest byte is for the flags of DLPack
+      faults.push_back(
+          {spec.options < 0x100 ? DLBRIDGE_ERROR_INVALID_ARGUMENT : DLBRIDGE_ERROR_TOO_NEW});
+    }
     if (spec.ndim < 0) {
       AddRule(DLBRIDGE_RULE_NDIM_NEGATIVE, &faults);
     } else if (spec.ndim > 64) {
