@@ -318,9 +318,15 @@ Statuses SpoilCopy(Input* input, World* world, DLBridgeCopySpec* spec) {
       return {kWrong};
     case 11:
       return SpoilSize(world, spec);
-    case 12:
-      world->flags = uint64_t{8} << input->Below(61);
+    case 12: {  // flags or a code that no release has
+      const auto choice = input->Below(61);
+      if (choice < 40) {
+        world->flags = uint64_t{8} << choice;
+      } else {
+        world->source.dtype.code = static_cast<uint8_t>(2 * choice);
+      }
       return {DLBRIDGE_ERROR_UNKNOWN_CODE};
+    }
     default:
       spec->struct_size = input->Pick<uint32_t>({0, 8, sizeof *spec - 8, 4097});
       return {kWrong};
@@ -376,7 +382,8 @@ void CopyAsync(Input* input) {
       break;
     default:
       statuses = SpoilCopy(input, &world, &spec);
-      if (world.flags != 0 || world.source.dtype.lanes != 1) {
+      if (world.flags != 0 || world.source.dtype.lanes != 1 ||
+          world.source.dtype.code != kDLFloat) {
         statuses.clear();  // the source is the wrapped one
         spec.tensor_flags = 0;
         world.shape[0] = 2;
@@ -1029,6 +1036,7 @@ void HostAccessible(Input* input) {
   CheckEqual("the same answer", plain, dlbridge_host_accessible(type, &answer));
   CheckEqual("1 exactly for YES", answer == DLBRIDGE_YES, plain == 1);
   CheckEqual("memory of the host", FactsOf(type).host_like, answer == DLBRIDGE_YES);
+  CheckEqual("no tensor", DLBRIDGE_KIND_UNKNOWN, dlbridge_identify(nullptr));
 }
 
 // The buffer-and-length convention.

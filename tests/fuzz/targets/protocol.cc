@@ -252,6 +252,48 @@ struct Program {
       }
     }
   }
+  // It changes another field, which the library has copied as well.
+  void ScribbleField() {
+    for (Owned& one : owners.tensors) {
+      if (one.is_foreign() && !one.live && IsAlive(one.source) && input->Flag()) {
+        return ChangeField(&one);
+      }
+    }
+  }
+  void ChangeField(Owned* one) {
+    ModelTensor& t = one->tensor;
+    auto* versioned = static_cast<DLManagedTensorVersioned*>(one->object);
+    DLTensor& fields =
+        t.versioned ? versioned->dl_tensor : static_cast<DLManagedTensor*>(one->object)->dl_tensor;
+    switch (input->Below(t.versioned ? 6 : 5)) {
+      case 0:
+        t.data += 64;
+        fields.data = reinterpret_cast<void*>(t.data);
+        break;
+      case 1:
+        ++t.id;
+        fields.device.device_id = t.id;
+        break;
+      case 2:
+        t.dtype = TakeDtype(input);
+        fields.dtype = t.dtype;
+        break;
+      case 3:
+        t.byte_offset += 1;
+        fields.byte_offset = t.byte_offset;
+        break;
+      case 4:
+        if (t.ndim > 0) {
+          fields.ndim = --t.ndim;
+          t.shape.pop_back();
+          t.strides.pop_back();
+        }
+        break;
+      default:
+        t.flags ^= kCopied;
+        versioned->flags = t.flags;
+    }
+  }
   bool IsAlive(int source) {
     const Event deleted = {Event::Of::kSource, static_cast<size_t>(source)};
     return std::find(expected.begin(), expected.end(), deleted) == expected.end();
@@ -1000,7 +1042,7 @@ struct Program {
     view.has_strides = !input->OneIn(3);
     const uint8_t way = input->Byte();
     view.has_shape = way % 24 != 23;
-    spec.options = way % 24 == 22 ? 1U << way / 8 : 0;
+    spec.options = way % 12 == 5 ? 1U << way / 8 : 0;
     spec.ndim = view.ndim;
     spec.offset = input->OneIn(12) ? input->Number() : input->Between(-8, 8);
     spec.shape = view.has_shape ? Array(view.shape) : nullptr;
@@ -1293,7 +1335,10 @@ struct Program {
     if (way == 28) {
       return Tamper();
     }
-    return way == 29 ? Scribble() : ReleaseOne();
+    if (way == 29) {
+      return Scribble();
+    }
+    return way == 30 ? ScribbleField() : ReleaseOne();
   }
 
   void Run() {
