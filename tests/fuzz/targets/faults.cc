@@ -216,7 +216,14 @@ class Program {
   }
   void Forget() {
     for (const uint64_t id : ids_) {
-      Try([&](DLBridgeError* error) { return dlbridge_context_unregister(id, error); });
+      // It needs nothing that could fail.
+      const Fault fault = Fault::Take(&input_, false);
+      if (fault.nth != 0) {
+        CLibrary::Arm(fault);
+      }
+      const DLBridgeStatus status = dlbridge_context_unregister(id, nullptr);
+      CLibrary::Disarm();
+      CheckStatus(DLBRIDGE_OK, status);
     }
     ids_.clear();
   }
