@@ -4,7 +4,8 @@
 mutants.py FOLDER [NAME...]   builds in FOLDER; by default all of mutants.toml
 
 The sources are copied. A mutant replaces lines of the copy, the target that must find it is built
-and fuzzes for at most a minute, beginning with its seeds. Prints each target and its seconds.
+and fuzzes for at most a minute, beginning with its seeds. A few are found by a test of tests/unit
+instead, which has the same minute. Prints each target and its seconds.
 """
 
 import argparse
@@ -76,6 +77,18 @@ def fuzz(source, target):
     return seconds if done.returncode != 0 else None
 
 
+def run_test(source, mutant):
+    """Returns the seconds until the test of a mutant fails, or None."""
+    command = [source / "build/fuzz/tests/unit" / mutant["test"]]
+    began = time.monotonic()
+    done = subprocess.run(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**os.environ, **ASAN}, timeout=10 * SECONDS,
+    )  # fmt: skip
+    seconds = time.monotonic() - began
+    return seconds if done.returncode != 0 and seconds <= SECONDS else None
+
+
 def edited(text, edits, name):
     for edit in edits:
         if text.count(edit["search"]) != 1:
@@ -90,15 +103,15 @@ def try_mutant(source, name, mutant):
     original = path.read_text()
     path.write_text(edited(original, mutant["edits"], name))
     try:
-        target = mutant["target"]
-        if not quietly("ninja", "-C", source / "build/fuzz", f"fuzz_{target}", cwd=source):
+        program = mutant["test"] if "test" in mutant else f"fuzz_{mutant['target']}"
+        if not quietly("ninja", "-C", source / "build/fuzz", program, cwd=source):
             return f"FAILED {name}: it does not compile"
-        seconds = fuzz(source, target)
+        seconds = run_test(source, mutant) if "test" in mutant else fuzz(source, mutant["target"])
     finally:
         path.write_text(original)
     if seconds is None:
-        return f"FAILED {name}: fuzz_{target} found nothing in {SECONDS} s"
-    return f"passed {name}: fuzz_{target} found it in {seconds:.1f} s"
+        return f"FAILED {name}: {program} found nothing in {SECONDS} s"
+    return f"passed {name}: {program} found it in {seconds:.1f} s"
 
 
 def main():

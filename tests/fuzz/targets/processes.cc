@@ -279,7 +279,7 @@ class Program {
 
   // Many entries, for which the table needs more memory.
   void RegisterMany() {
-    const auto count = static_cast<int>(input_.Below(2 * kDevices));
+    const auto count = static_cast<int>(input_.Below(uint64_t{2} * kDevices));
     for (int i = 0; i < count; ++i) {
       Add(i % kDevices, 1 + static_cast<uint64_t>(i / kDevices), 1, false);
     }
