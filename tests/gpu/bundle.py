@@ -52,7 +52,7 @@ def fill(folder, library, timings, wheel):
             archive.extractall(package)
     else:
         # The files of the package that the tests read without importing it.
-        for name in ("_structs.py", "_constants.py"):
+        for name in ("_structs.py", "_constants.py", "conformance/gates.py"):
             put(ROOT / "bindings/python/dlbridge" / name, package / "dlbridge" / name)
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one kernel that the fake knows: the gate of tests/gpu/gate.py, which runs until the host sets
-// a flag in pinned memory, or until a limit.
+// The one kernel that the fake knows: the gate of the conformance kit (gates.py), which runs until
+// the host sets a flag in pinned memory, or until a limit.
 #include <chrono>
 #include <cstring>
 

@@ -33,6 +33,9 @@ class Request:
     read_only: bool = False
     base_shape: tuple[int, int] = SHAPE
 
+    # Rotates the values: memory that is used again then never has the right ones by chance.
+    turn: int = 0
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.form.shape
@@ -43,7 +46,8 @@ class Request:
 
     @property
     def bits(self) -> bytes:
-        return values.bits(self.dtype)
+        whole, start = values.bits(self.dtype), self.turn * values.size(self.dtype)
+        return whole[start:] + whole[:start]
 
     @property
     def values(self) -> list[list[Any]]:
@@ -51,6 +55,7 @@ class Request:
         numbers = values.numbers(self.dtype)
         if numbers is None:
             raise Unsupported(f"Python has no numbers of {self.dtype}")
+        numbers = numbers[self.turn :] + numbers[: self.turn]
         return [numbers[start : start + SHAPE[1]] for start in range(0, len(numbers), SHAPE[1])]
 
     def view(self, base: Any) -> Any:
@@ -110,11 +115,36 @@ class Adapter:
         """An array whose values are still being computed, by work that takes some 0.1 s."""
         raise Unsupported("the adapter has no delayed(request)")
 
+    def streams(self) -> Any:
+        """The device of `make_on` and `read_on`. Raises Unsupported without one."""
+        from . import cuda
+
+        return cuda.Device()
+
+    def make_on(self, request: Request, stream: Any) -> Any:
+        """An array of the device, written by work that is still pending on the stream.
+
+        `stream.handle` is the CUstream as an integer; its primary context is current. Prepare what
+        may wait, call `stream.close()`, which holds all later work of the stream back, enqueue the
+        work that writes the values, and return."""
+        raise Unsupported("the adapter has no make_on(request, stream)")
+
+    def read_on(self, source: Any, stream: Any) -> bytes:
+        """Imports a tensor of the device for use on the stream `stream.handle`, and reads its
+        elements in C order by work on that stream."""
+        raise Unsupported("the adapter has no read_on(source, stream)")
+
     def settle(self) -> None:
         """Makes a library that defers the release of foreign memory release it."""
 
     def version(self) -> str:
         return ""
+
+    def has(self, function: str) -> bool:
+        """Whether the adapter defines an optional function."""
+        return function in vars(self) or getattr(type(self), function) is not getattr(
+            Adapter, function
+        )
 
     def export(self, array: Any, **keywords: Any) -> Any:
         """The capsule of an array."""
@@ -133,7 +163,10 @@ class FileAdapter(Adapter):
     """The functions of a Python file with the names of the methods above; missing ones have
     the defaults. `title`, `version`, `unsupported`, `forks`, `code` are values."""
 
-    _FUNCTIONS = ("make", "consume", "read", "shape", "dtype", "address", "writable", "write")
+    _FUNCTIONS = (
+        *("make", "consume", "read", "shape", "dtype", "address", "writable", "write"),
+        *("delayed", "streams", "make_on", "read_on", "settle"),
+    )
     _VALUES = ("title", "unsupported", "forks", "code")
 
     def __init__(self, path: str) -> None:
@@ -148,7 +181,7 @@ class FileAdapter(Adapter):
         self.title = file.stem
         self.code = _CODE_OF_FILE.format(folder=str(file.parent), module=file.stem)
         found = vars(self._module)
-        for name in (*self._FUNCTIONS, "delayed", "settle"):
+        for name in self._FUNCTIONS:
             if name in found:
                 setattr(self, name, _replaced(found[name]))
         for name in self._VALUES:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order of asynchronous work.
+"""Order of asynchronous work whose result the host reads.
 
 The adapter's `delayed` starts work that writes an array some 0.1 s later, on a queue, a stream or a
 thread of the library. A missing synchronisation then shows as wrong values each time.
+checks_order.py checks the order between two streams.
 """
 
 from __future__ import annotations
@@ -11,42 +12,44 @@ from typing import Any
 
 from . import capsules
 from .adapters import Request, Unsupported
-from .kit import Kit, check, consumed, expected, message, shown
+from .kit import Kit, check, consumed, message, shown
 from .outcomes import Failure, Skip
 
 
-def _delayed(kit: Kit) -> Any:
+def _delayed(kit: Kit, request: Request) -> Any:
     kit.array()  # what is needed once for any array is not part of the delay
     try:
-        return kit.adapter.delayed(Request())
+        return kit.adapter.delayed(request)
     except Unsupported as error:
         raise Skip(str(error)) from None
 
 
-def _final(kit: Kit, capsule: Any) -> None:
+def _final(request: Request, capsule: Any) -> None:
     with consumed(capsule) as struct:
         found = capsules.describe(struct)
         if found.device[0] not in (1, 3, 11, 13):
             raise Skip(f"the host cannot read device {found.device}")
         bits = found.elements()
-    if bits != expected("plain"):
-        raise Failure("the final values: " + shown(expected("plain")), shown(bits))
+    if bits != request.bits:
+        raise Failure("the final values: " + shown(request.bits), shown(bits))
 
 
 @check("export-waits")
 def export_waits(kit: Kit) -> None:
-    for _ in range(3):
-        array = _delayed(kit)
+    for turn in range(3):
+        request = Request(turn=turn)
+        array = _delayed(kit, request)
         keywords: dict[str, Any] = {"max_version": capsules.NEWEST} if kit.knows_versions else {}
         if int(array.__dlpack_device__()[0]) != 1:
             keywords["dl_device"] = capsules.CPU
-        _final(kit, kit.export(array, **keywords))
+        _final(request, kit.export(array, **keywords))
 
 
 @check("copy-waits")
 def copy_waits(kit: Kit) -> None:
-    for _ in range(3):
-        array = _delayed(kit)
+    for turn in range(3):
+        request = Request(turn=turn)
+        array = _delayed(kit, request)
         keywords: dict[str, Any] = {"max_version": capsules.NEWEST, "copy": True}
         if int(array.__dlpack_device__()[0]) != 1:
             keywords["dl_device"] = capsules.CPU
@@ -54,7 +57,7 @@ def copy_waits(kit: Kit) -> None:
             capsule = kit.ask(array, **keywords)
         except Exception as error:
             raise Skip(f"no copy: {message(error)}") from None
-        _final(kit, kit.fresh(capsule))
+        _final(request, kit.fresh(capsule))
 
 
 @check("stream-none")

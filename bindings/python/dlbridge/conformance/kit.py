@@ -193,6 +193,28 @@ class Kit:
             raise Failure("read(array) of the adapter returns bytes", f"{type(bits).__name__}")
         return bytes(bits)
 
+    # ---------------------------------------------------------------------------------- streams
+
+    def device(self, function: str) -> Any:
+        """The device with streams, for an adapter with this function. Skips without either."""
+        if not self.adapter.has(function):
+            raise Skip(f"the adapter has no {function}(..., stream)")
+        try:
+            return self._device
+        except Unsupported as error:
+            raise Skip(str(error)) from None
+
+    def cuda(self, function: str) -> Any:
+        """The same, if it is one of CUDA."""
+        device = self.device(function)
+        if device.device[0] != 2:
+            raise Skip("the array API has no numbers for these streams")
+        return device
+
+    @functools.cached_property
+    def _device(self) -> Any:
+        return self.adapter.streams()
+
     # --------------------------------------------------------------------------------- deleters
 
     def settle(self, done: Callable[[], bool]) -> bool:

@@ -17,6 +17,7 @@ from . import (  # noqa: F401  (each registers its checks)
     checks_hostile,
     checks_keywords,
     checks_memory,
+    checks_order,
     checks_streams,
     checks_struct,
     processes,

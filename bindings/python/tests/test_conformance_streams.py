@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of the order of CUDA streams: a library that orders them passes, and one that does not
+fails each of them every time. The driver is the fake of tests/fakes, or that of the machine."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from dlbridge.conformance import engine
+from dlbridge.conformance.adapters import Chosen
+from dlbridge.conformance.outcomes import FAILED, PASSED, SKIPPED
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+BUILT = ROOT / "build/dev/tests/fakes/fake_cuda/libcuda.so.1"
+CHECKS = ["stream-export", "stream-default", "stream-legacy", "stream-per-thread"]
+CHECKS += ["stream-unordered", "stream-to-host", "stream-zero", "stream-import"]
+pytestmark = [
+    pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="no sanitizers"),
+    pytest.mark.skipif(
+        sys.version_info[:2] in ((3, 12), (3, 13)), reason="as in test_conformance_kit"
+    ),
+]
+
+
+def compiled(folder):
+    """The fake, compiled against NVIDIA's header."""
+    found = sorted(ROOT.glob("build/cuda-venv/lib/python3*/site-packages/nvidia/*/include/cuda.h"))
+    compiler = shutil.which("c++")
+    if not found or not compiler:
+        pytest.skip(
+            "the fake CUDA driver is not built, and cuda.h or c++ is missing: ./run test dev"
+        )
+    sources = sorted(map(str, (ROOT / "tests/fakes/cuda").glob("*.cc")))
+    out = folder / "libcuda.so.1"
+    flags = ("-std=c++17", "-shared", "-fPIC", "-pthread", f"-I{ROOT}/tests/fakes/cuda")
+    command = (compiler, *flags, "-isystem", found[0].parent, *sources, "-o", out)
+    subprocess.run(list(map(str, command)), check=True)
+    return out
+
+
+@pytest.fixture(scope="module")
+def fake(tmp_path_factory):
+    return BUILT if BUILT.exists() else compiled(tmp_path_factory.mktemp("fake"))
+
+
+def devices():
+    """The number of GPUs that the machine's driver has."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int()
+    return 0 if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) else count.value
+
+
+@pytest.fixture(params=["fake", "machine"])
+def driver(request, monkeypatch):
+    """The child processes load this driver."""
+    if request.param == "fake":
+        monkeypatch.setenv("DLBRIDGE_LIBCUDA", str(request.getfixturevalue("fake")))
+    elif not devices():
+        pytest.skip("this machine has no GPU of CUDA")
+    else:
+        monkeypatch.delenv("DLBRIDGE_LIBCUDA", raising=False)
+    return request.param
+
+
+def statuses(adapter):
+    report = engine.run(Chosen(file=str(HERE / f"scratch/{adapter}.py")), CHECKS)
+    return {name: one.status for name, one in report.outcomes.items()}, report
+
+
+def test_a_library_that_orders_streams_passes(driver):
+    found, report = statuses("cuda_right")
+    assert found == dict.fromkeys(CHECKS, PASSED), [one.data() for one in report.failures]
+
+
+def test_a_library_that_does_not_order_streams_fails_each_time(driver):
+    for _ in range(3):
+        found, report = statuses("cuda_wrong")
+        assert found == dict.fromkeys(CHECKS, FAILED)
+    texts = {one.name: one.found for one in report.failures}
+    assert texts["stream-unordered"] == "it waited for the work"
+    assert texts["stream-zero"] == "b'dltensor'"
+    late = [name for name in CHECKS if name not in ("stream-unordered", "stream-zero")]
+    assert all(texts[name].startswith("00 00 00 00") for name in late), texts
+
+
+def test_without_a_driver_the_reason_is_stated(monkeypatch):
+    monkeypatch.setenv("DLBRIDGE_LIBCUDA", "/nonexistent/libcuda.so.1")
+    found, report = statuses("cuda_right")
+    assert set(found.values()) == {SKIPPED}
+    reasons = {one.reason for one in report.outcomes.values()}
+    assert any("DLBRIDGE_LIBCUDA names none" in reason for reason in reasons), reasons
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("return 1", "make_on(request, stream) calls stream.close()"),
+        ("stream.close(); wait(stream)", "make_on(request, stream) returns while its work is late"),
+    ],
+)
+def test_a_make_on_that_shows_nothing_is_reported(monkeypatch, fake, tmp_path, body, text):
+    monkeypatch.setenv("DLBRIDGE_LIBCUDA", str(fake))
+    file = tmp_path / "adapter.py"
+    file.write_text(
+        "import ctypes, os\n"
+        "def make(request): return NotImplemented\n"
+        "def wait(stream):\n"
+        "    driver = ctypes.CDLL(os.environ['DLBRIDGE_LIBCUDA'])\n"
+        "    driver.cuStreamSynchronize(ctypes.c_void_p(stream.handle))\n"
+        f"def make_on(request, stream): {body}\n"
+    )
+    report = engine.run(Chosen(file=str(file)), ["stream-export"])
+    assert report.outcomes["stream-export"].expected == text
