@@ -17,8 +17,7 @@ static DLBridgeConformanceAnswer make(void* user, const DLBridgeConformanceReque
 static DLBridgeConformanceAnswer consume(void* user, const DLBridgeConformanceOffer* offer,
                                          void** array, char* message) {
   uintptr_t made = 0;
-  const int32_t answer =
-      godlcConsume((uintptr_t)user, offer->tensor, offer->kind, offer->features, &made, message);
+  const int32_t answer = godlcConsume((uintptr_t)user, (void*)offer, &made, message);
   *array = (void*)made;
   return answer;
 }
@@ -36,6 +35,16 @@ static DLBridgeConformanceAnswer write_array(void* user, void* array, const void
 static void release(void* user, void* array) { godlcRelease((uintptr_t)user, (uintptr_t)array); }
 
 static void collect(void* user) { godlcCollect((uintptr_t)user); }
+
+static const DLPackExchangeAPIHeader* exchange_api(void* user) {
+  return godlcExchangeAPI((uintptr_t)user);
+}
+
+static void work(void* handle) { godlcWork((uintptr_t)handle); }
+
+int32_t godlc_submit(DLBridgeConformanceQueue* queue, uintptr_t handle) {
+  return dlbridge_conformance_queue_submit(queue, work, (void*)handle);
+}
 
 static int64_t live(void* user) { return godlcLive((uintptr_t)user); }
 
@@ -56,6 +65,8 @@ DLBridgeStatus godlc_start(const godlc_run* run, DLBridgeConformanceSummary* out
   project.release = release;
   project.collect = run->collects ? collect : NULL;
   project.live = run->counts ? live : NULL;
+  project.exchange_api = run->exchanges ? exchange_api : NULL;
+  project.queue_device = run->queue_device;
   project.dtypes = run->dtypes;
   project.dtype_count = run->dtype_count;
   project.unsupported = run->unsupported;

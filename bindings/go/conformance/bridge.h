@@ -21,14 +21,19 @@ typedef struct godlc_run {
   uint32_t time_limit_ms;
   uint32_t unsupported;
   uint32_t isolation;
+  DLDevice queue_device;
   int32_t writes;
   int32_t counts;
   int32_t collects;
+  int32_t exchanges;
 } godlc_run;
 
 // Runs the checks; results go to godlcReport. The message is empty on success.
 DLBridgeStatus godlc_start(const godlc_run* run, DLBridgeConformanceSummary* out, char* message);
 
-static inline void godlc_set_array(void** out, uintptr_t handle) { *out = (void*)handle; }
+// Appends work that calls godlcWork with the handle.
+int32_t godlc_submit(DLBridgeConformanceQueue* queue, uintptr_t work);
+
+static inline void* godlc_object(uintptr_t handle) { return (void*)handle; }
 
 #endif  // DLBRIDGE_GO_CONFORMANCE_BRIDGE_H_

@@ -51,7 +51,10 @@ func requestOf(given *C.DLBridgeConformanceRequest) *Request {
 		Kind:     Kind(given.kind),
 		Shape:    append([]int64{}, unsafe.Slice((*int64)(unsafe.Pointer(given.shape)), ndim)...),
 		DType:    DType{uint8(given.dtype.code), uint8(given.dtype.bits), uint16(given.dtype.lanes)},
+		Device:   Device{int32(given.device.device_type), int32(given.device.device_id)},
 		Flags:    uint64(given.tensor_flags),
+		Queue:    queueOf(given.queue),
+		Consumer: queueOf(given.consumer),
 		Features: uint32(given.features),
 		Values:   unsafe.Slice((*byte)(given.values), int(given.value_bytes)),
 	}
@@ -78,9 +81,14 @@ func godlcMake(user C.uintptr_t, request unsafe.Pointer, tensor *unsafe.Pointer,
 }
 
 //export godlcConsume
-func godlcConsume(user C.uintptr_t, tensor unsafe.Pointer, kind C.int32_t, features C.uint32_t, array *C.uintptr_t, message *C.char) C.int32_t {
+func godlcConsume(user C.uintptr_t, offer unsafe.Pointer, array *C.uintptr_t, message *C.char) C.int32_t {
 	return answer(message, guarded(func() error {
-		own, err := projectOf(user).Consume(Tensor{tensor, Kind(kind)}, uint32(features))
+		given := (*C.DLBridgeConformanceOffer)(offer)
+		own, err := projectOf(user).Consume(&Offer{
+			Tensor:   Tensor{given.tensor, Kind(given.kind)},
+			Features: uint32(given.features),
+			Queue:    queueOf(given.queue),
+		})
 		if err == nil && own != nil {
 			*array = C.uintptr_t(cgo.NewHandle(own))
 		}
@@ -116,6 +124,11 @@ func godlcRelease(user, array C.uintptr_t) {
 
 //export godlcCollect
 func godlcCollect(user C.uintptr_t) { projectOf(user).(Collector).Collect() }
+
+//export godlcExchangeAPI
+func godlcExchangeAPI(user C.uintptr_t) unsafe.Pointer {
+	return projectOf(user).(Exchanger).ExchangeAPI()
+}
 
 //export godlcLive
 func godlcLive(user C.uintptr_t) C.int64_t { return C.int64_t(projectOf(user).(Counter).Live()) }

@@ -62,7 +62,11 @@ const (
 	FeatureUnaligned
 	FeatureSharing
 	FeatureNullDeleter
+	FeatureExchangeObjects
 )
+
+// A Device is a DLDevice.
+type Device struct{ Type, ID int32 }
 
 // A DType is a DLDataType.
 type DType struct {
@@ -77,8 +81,23 @@ type Request struct {
 	Strides  []int64 // in elements; nil: compact, last axis fastest
 	DType    DType
 	Flags    uint64
+	Device   Device
 	Features uint32 // those that the request needs
 	Values   []byte // the elements in row-major order without gaps; valid during the call
+	// Queue is nil, or the queue on which the project has to write the values, as a device would.
+	Queue *Queue
+	// Consumer is, with Queue, the consumer's queue, whose later work must see the values. Nil: the
+	// values must be there at return.
+	Consumer *Queue
+}
+
+// An Offer is a tensor for the project to consume.
+type Offer struct {
+	Tensor   Tensor
+	Features uint32 // those that the tensor needs
+	// Queue is nil, or the queue on which the project has to read. Work on it sees the values, and the
+	// memory must live until that work is done.
+	Queue *Queue
 }
 
 // A Tensor is a managed tensor in C memory.
@@ -98,7 +117,7 @@ type Project interface {
 	// Make makes an array, which may be nil, and a managed tensor of it that the kit owns.
 	Make(request *Request) (Tensor, any, error)
 	// Consume takes a tensor over. After an error it is untouched, and the kit's.
-	Consume(tensor Tensor, features uint32) (any, error)
+	Consume(offer *Offer) (any, error)
 	// Read returns the elements in row-major order without gaps.
 	Read(array any) ([]byte, error)
 	// Release ends an array of Make or Consume.
@@ -120,6 +139,19 @@ type Collector interface {
 	Collect()
 }
 
+// An Exchanger is a Project with a table of the C exchange API. ExchangeAPI returns the newest
+// DLPackExchangeAPIHeader, which lives as long as the process. The table's objects are arrays here, see
+// [ArrayOf] and [ObjectOf]. A table that needs Python's objects declares FeatureExchangeObjects.
+type Exchanger interface {
+	ExchangeAPI() unsafe.Pointer
+}
+
+// ArrayOf returns the array that an object of the table is.
+func ArrayOf(object unsafe.Pointer) any { return cgo.Handle(uintptr(object)).Value() }
+
+// ObjectOf makes an object of the table, which owns the array until the kit releases it.
+func ObjectOf(array any) unsafe.Pointer { return C.godlc_object(C.uintptr_t(cgo.NewHandle(array))) }
+
 // Settings say how to run the checks.
 type Settings struct {
 	Name        string        // of the library, for the reports
@@ -131,6 +163,7 @@ type Settings struct {
 	Quirks      string        // a file of known deviations
 	Unsupported uint32        // features that the library lacks
 	DTypes      []DType       // supported dtypes; nil: all
+	QueueDevice Device        // of the queues, in host memory; {}: the order of work is not checked
 	// Command starts this program so that it calls Run with the same project again. Without it, the
 	// checks run in this process, and a crash ends it. Test sets it.
 	Command []string
@@ -192,6 +225,8 @@ func Run(project Project, settings Settings) (*Report, error) {
 	_, writes := project.(Writer)
 	_, counts := project.(Counter)
 	_, collects := project.(Collector)
+	_, exchanges := project.(Exchanger)
+	arguments.exchanges = flag(exchanges)
 	arguments.writes, arguments.counts, arguments.collects = flag(writes), flag(counts), flag(collects)
 	var summary C.DLBridgeConformanceSummary
 	message := (*C.char)(C.calloc(1, 256))
@@ -253,6 +288,8 @@ func arguments(settings *Settings) (*C.godlc_run, func()) {
 	out.rounds = C.uint32_t(settings.Rounds)
 	out.time_limit_ms = C.uint32_t(settings.TimeLimit.Milliseconds())
 	out.unsupported = C.uint32_t(settings.Unsupported)
+	out.queue_device.device_type = C.DLDeviceType(settings.QueueDevice.Type)
+	out.queue_device.device_id = C.int32_t(settings.QueueDevice.ID)
 	out.isolation = C.DLBRIDGE_CONFORMANCE_ISOLATION_NONE
 	if count := len(settings.Command); count > 0 {
 		words := keep(C.calloc(C.size_t(count+1), C.size_t(unsafe.Sizeof(uintptr(0)))))
@@ -260,6 +297,8 @@ func arguments(settings *Settings) (*C.godlc_run, func()) {
 			unsafe.Slice((**C.char)(words), count)[i] = text(word)
 		}
 		out.command = (**C.char)(words)
+		out.queue_device.device_type = C.DLDeviceType(settings.QueueDevice.Type)
+		out.queue_device.device_id = C.int32_t(settings.QueueDevice.ID)
 		out.isolation = C.DLBRIDGE_CONFORMANCE_ISOLATION_COMMAND
 	}
 	if count := len(settings.DTypes); count > 0 {

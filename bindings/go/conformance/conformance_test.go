@@ -13,9 +13,12 @@ import (
 	"dlbridge/bindings/go/conformance/internal/sample"
 )
 
+var emulated = conformance.Device{Type: 12} // kDLExtDev
+
 func TestLibrary(t *testing.T) {
 	conformance.Test(t, sample.Library{}, conformance.Settings{
 		Name: "a library in Go", Rounds: 500, TimeLimit: time.Minute, Unsupported: conformance.FeatureStrides,
+		QueueDevice: emulated,
 	})
 }
 
@@ -33,10 +36,15 @@ func TestFaults(t *testing.T) {
 		{"panics", sample.Panics, "layout-plain", 4, `a rejection: "panic: planted"`},
 		{"hangs", sample.Hangs, "layout-plain", 1, "no end within 500 ms"},
 		{"crashes", sample.Crashes, "layout-plain", 1, ""},
+		{"ignores the consumer's queue", sample.IgnoresTheConsumer, "stream-export-host", 4, ""},
+		{"reads at once", sample.ReadsAtOnce, "stream-import", 4, ""},
+		{"releases at once", sample.ReleasesAtOnce, "stream-release", 2, ""},
+		{"has no stream", sample.HasNoStream, "table-members", 1, "NULL"},
 	} {
 		settings := conformance.Settings{
 			Name: fault.name, Only: fault.check, Rounds: 100, TimeLimit: 500 * time.Millisecond,
-			Command: []string{os.Args[0], "-test.run=^TestFaults$", "-test.count=1"},
+			QueueDevice: emulated,
+			Command:     []string{os.Args[0], "-test.run=^TestFaults$", "-test.count=1"},
 		}
 		report, err := conformance.Run(sample.Library{Fault: fault.fault}, settings)
 		if err != nil {
@@ -50,8 +58,26 @@ func TestFaults(t *testing.T) {
 			!strings.Contains(result.Found, fault.found) || result.Found == "" {
 			t.Errorf("%s: %+v", fault.name, result)
 		}
-		if !strings.Contains(result.Reproducer, "DLManagedTensor") {
+		if fault.check != "table-members" && !strings.Contains(result.Reproducer, "DLManagedTensor") {
 			t.Errorf("%s: reproducer %q", fault.name, result.Reproducer)
+		}
+	}
+}
+
+// Every check of queues and of the table runs and passes.
+func TestQueuesAndTable(t *testing.T) {
+	for _, group := range []string{"stream-", "table-"} {
+		report, err := conformance.Run(sample.Library{}, conformance.Settings{
+			Name: group, Only: group, Rounds: 100, QueueDevice: emulated,
+			Command: []string{os.Args[0], "-test.run=^TestQueuesAndTable$", "-test.count=1"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, result := range report.Results {
+			if result.Outcome != conformance.Passed {
+				t.Errorf("%s: %v: %s", result.Check, result.Outcome, result.Found)
+			}
 		}
 	}
 }

@@ -9,7 +9,8 @@ use std::any::Any;
 use std::ffi::CString;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-use crate::{ffi, CheckResult, Managed, Outcome, Project, Refusal, Report, Request};
+use crate::{ffi, CheckResult, Managed, Offer, Outcome, Project, Queue, Refusal, Report, Request};
+use dlbridge_sys::DLPackExchangeAPIHeader;
 
 const DONE: i32 = 0;
 const REJECTED: i32 = 1;
@@ -30,10 +31,15 @@ pub fn project<P: Project>(project: &P, name: &CString) -> ffi::Project {
     given.read = Some(read::<P>);
     given.write = Some(write::<P>);
     given.release = Some(release::<P>);
+    given.collect = Some(collect::<P>);
+    given.exchange_api = Some(exchange_api::<P>);
     given.live = project.live().map(|_| live::<P> as unsafe extern "C" fn(*mut c_void) -> i64);
     given.dtypes = if dtypes.is_empty() { null() } else { dtypes.as_ptr() };
     given.dtype_count = dtypes.len();
     given.unsupported = project.unsupported();
+    if let Some(device) = project.queue_device() {
+        given.queue_device = device;
+    }
     given
 }
 
@@ -80,6 +86,8 @@ unsafe fn request_of(given: &ffi::Request) -> Request<'_> {
             tensor_flags: given.tensor_flags,
             features: given.features,
             values: slice(given.values.cast(), given.value_bytes),
+            queue: Queue::of(given.queue),
+            consumer: Queue::of(given.consumer),
         }
     }
 }
@@ -113,8 +121,12 @@ unsafe extern "C" fn consume<P: Project>(
     // SAFETY: as for `make`.
     unsafe {
         answer(message, || {
-            let managed = Managed { tensor: (*offer).tensor, kind: (*offer).kind };
-            let array = (*user.cast::<P>()).consume(managed, (*offer).features)?;
+            let offer = &*offer;
+            let array = (*user.cast::<P>()).consume(&Offer {
+                managed: Managed { tensor: offer.tensor, kind: offer.kind },
+                features: offer.features,
+                queue: Queue::of(offer.queue),
+            })?;
             *out = Box::into_raw(Box::new(array)).cast();
             Ok(())
         })
@@ -159,6 +171,16 @@ unsafe extern "C" fn write<P: Project>(
 unsafe extern "C" fn release<P: Project>(_user: *mut c_void, array: *mut c_void) {
     // SAFETY: a box of `make` or `consume`, which the kit gives back once. A panic ends the child.
     drop(unsafe { Box::from_raw(array.cast::<P::Array>()) });
+}
+
+unsafe extern "C" fn collect<P: Project>(user: *mut c_void) {
+    // SAFETY: `user` is the project of `run`. A panic ends the child.
+    unsafe { (*user.cast::<P>()).collect() };
+}
+
+unsafe extern "C" fn exchange_api<P: Project>(user: *mut c_void) -> *const DLPackExchangeAPIHeader {
+    // SAFETY: as for `collect`.
+    unsafe { (*user.cast::<P>()).exchange_api() }
 }
 
 unsafe extern "C" fn live<P: Project>(user: *mut c_void) -> i64 {

@@ -4,7 +4,8 @@
 
 use core::ffi::{c_char, c_void};
 use dlbridge_sys::{
-    DLBridgeError, DLBridgeKind, DLBridgeStatus, DLDataType, DLDevice, DLPackVersion,
+    DLBridgeError, DLBridgeKind, DLBridgeStatus, DLDataType, DLDevice, DLPackExchangeAPIHeader,
+    DLPackVersion,
 };
 
 #[repr(C)]
@@ -73,7 +74,7 @@ pub struct Project {
     pub release: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
     pub collect: Option<unsafe extern "C" fn(*mut c_void)>,
     pub live: Option<unsafe extern "C" fn(*mut c_void) -> i64>,
-    pub exchange_api: Option<unsafe extern "C" fn(*mut c_void) -> *const c_void>,
+    pub exchange_api: Option<unsafe extern "C" fn(*mut c_void) -> *const DLPackExchangeAPIHeader>,
     pub dtypes: *const DLDataType,
     pub dtype_count: usize,
     pub device: DLDevice,
@@ -131,6 +132,13 @@ pub struct Summary {
 }
 
 unsafe extern "C" {
+    pub fn dlbridge_conformance_queue_submit(
+        queue: *mut c_void,
+        work: unsafe extern "C" fn(*mut c_void),
+        context: *mut c_void,
+    ) -> i32;
+    pub fn dlbridge_conformance_queue_wait(queue: *mut c_void, other: *mut c_void) -> i32;
+    pub fn dlbridge_conformance_queue_synchronize(queue: *mut c_void);
     pub fn dlbridge_conformance_run(
         project: *const Project,
         settings: *const Settings,

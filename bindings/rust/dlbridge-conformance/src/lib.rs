@@ -4,6 +4,7 @@
 mod callbacks;
 #[doc(hidden)]
 pub mod ffi;
+mod queue;
 
 use core::ffi::{c_void, CStr};
 use core::mem::zeroed;
@@ -12,7 +13,8 @@ use std::ffi::CString;
 use std::path::PathBuf;
 
 pub use dlbridge_sys as sys;
-use sys::{DLBridgeError, DLBridgeKind, DLDataType, DLDevice};
+pub use queue::Queue;
+use sys::{DLBridgeError, DLBridgeKind, DLDataType, DLDevice, DLPackExchangeAPIHeader};
 
 /// Features of `dlbridge/conformance.h`, as bits.
 #[allow(missing_docs)] // the header describes them
@@ -32,6 +34,7 @@ pub mod feature {
     pub const UNALIGNED: u32 = 1 << 12;
     pub const SHARING: u32 = 1 << 13;
     pub const NULL_DELETER: u32 = 1 << 14;
+    pub const EXCHANGE_OBJECTS: u32 = 1 << 15;
 }
 
 /// Why a callback does not do what it was asked for.
@@ -63,6 +66,23 @@ pub struct Request<'a> {
     pub features: u32,
     /// The elements in row-major order without gaps.
     pub values: &'a [u8],
+    /// The queue on which the project has to write the values, as a device would.
+    pub queue: Option<Queue>,
+    /// With `queue`: the consumer's queue, whose later work must see the values. None: the values
+    /// must be there at return.
+    pub consumer: Option<Queue>,
+}
+
+/// A tensor for the project to consume.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// The tensor.
+    pub managed: Managed,
+    /// The features that the tensor needs.
+    pub features: u32,
+    /// The queue on which the project has to read. Work on it sees the values, and the memory must
+    /// live until that work is done.
+    pub queue: Option<Queue>,
 }
 
 /// A managed tensor and which struct it is.
@@ -92,7 +112,7 @@ pub trait Project {
     ///
     /// # Errors
     /// The reason why it is rejected.
-    fn consume(&self, tensor: Managed, features: u32) -> Result<Self::Array, Refusal>;
+    fn consume(&self, offer: &Offer) -> Result<Self::Array, Refusal>;
 
     /// The elements in row-major order without gaps.
     ///
@@ -111,6 +131,22 @@ pub trait Project {
 
     /// The number of live arrays, if the library counts them.
     fn live(&self) -> Option<i64> {
+        None
+    }
+
+    /// Frees what dropped arrays and deleters have left for later.
+    fn collect(&self) {}
+
+    /// The newest table of the C exchange API, which lives as long as the process; NULL: none.
+    ///
+    /// The table's objects are arrays here: `*mut Self::Array`, in a box of its own where the table
+    /// makes one. A table that needs Python's objects declares [`feature::EXCHANGE_OBJECTS`].
+    fn exchange_api(&self) -> *const DLPackExchangeAPIHeader {
+        null()
+    }
+
+    /// The device of the queues, in host memory; none: the order of work is not checked.
+    fn queue_device(&self) -> Option<DLDevice> {
         None
     }
 

@@ -3,29 +3,36 @@
 //! only, so no other thread may hold a lock meanwhile.
 #![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)]
 
+mod table;
+
 use core::ffi::CStr;
 use core::mem::zeroed;
 use core::ptr::{copy_nonoverlapping, null, null_mut};
 
 use dlbridge_conformance::sys::{
     self, DLBridgeAllocateSpec, DLBridgeConvertOptions, DLBridgeCopySpec, DLBridgeError,
-    DLBridgeLayout, DLBridgePolicy, DLBridgeStatus, DLManagedTensorVersioned, DLPackVersion,
-    DLBRIDGE_KIND_LEGACY, DLBRIDGE_KIND_VERSIONED, DLBRIDGE_OK,
-    DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE, DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE,
+    DLBridgeLayout, DLBridgePolicy, DLBridgeStatus, DLDevice, DLManagedTensorVersioned,
+    DLPackExchangeAPIHeader, DLPackVersion, DLBRIDGE_KIND_LEGACY, DLBRIDGE_KIND_VERSIONED,
+    DLBRIDGE_OK, DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE, DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE,
     DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
     DLPACK_FLAG_BITMASK_READ_ONLY,
 };
 use dlbridge_conformance::{
-    feature, run, Managed, Outcome, Project, Refusal, Report, Request, Settings,
+    feature, run, Managed, Offer, Outcome, Project, Queue, Refusal, Report, Request, Settings,
 };
 
-/// A dlbridge-owned tensor.
-struct Tensor(*mut DLManagedTensorVersioned);
+/// A dlbridge-owned tensor, and the queue of the work that uses it.
+struct Tensor(*mut DLManagedTensorVersioned, Option<Queue>);
 
 impl Drop for Tensor {
     fn drop(&mut self) {
+        let tensor = self.0;
         // SAFETY: the tensor is owned, and released once.
-        unsafe { sys::dlbridge_release_versioned(self.0) };
+        let release = move || unsafe { sys::dlbridge_release_versioned(tensor) };
+        match self.1 {
+            Some(queue) => queue.submit(release),
+            None => release(),
+        }
     }
 }
 
@@ -44,7 +51,7 @@ fn new(
 ) -> Result<Tensor, Refusal> {
     let mut tensor = null_mut();
     checked(|error| call(&raw mut tensor, error))?;
-    Ok(Tensor(tensor))
+    Ok(Tensor(tensor, None))
 }
 
 fn checked(call: impl FnOnce(*mut DLBridgeError) -> DLBridgeStatus) -> Result<(), Refusal> {
@@ -65,6 +72,10 @@ enum Fault {
     Leaks,
     Panics,
     Hangs,
+    IgnoresTheConsumer,
+    ReadsAtOnce,
+    ReleasesAtOnce,
+    HasNoStream,
 }
 
 struct Library(Fault);
@@ -134,16 +145,29 @@ impl Project for Library {
         // SAFETY: the shape has `ndim` entries.
         let array =
             new(|out, error| unsafe { sys::dlbridge_allocate(&raw const spec, out, error) })?;
-        if !request.values.is_empty() {
-            // SAFETY: the tensor is compact and as large as the values.
-            unsafe {
-                copy_nonoverlapping(request.values.as_ptr(), array.data(), request.values.len());
-            };
+        // SAFETY: the owner may change the label of the device.
+        unsafe { (*array.0).dl_tensor.device = request.device };
+        let (values, data) = (request.values.to_vec(), array.data());
+        // SAFETY: the tensor is compact and as large as the values, and lives longer than the work.
+        let write = move || unsafe { copy_nonoverlapping(values.as_ptr(), data, values.len()) };
+        let Some(queue) = request.queue else {
+            if !request.values.is_empty() {
+                write();
+            }
+            return Ok((self.export(request, &array)?, Some(array)));
+        };
+        let made = self.export(request, &array)?;
+        queue.submit(write);
+        match request.consumer {
+            _ if self.0 == Fault::IgnoresTheConsumer => {}
+            Some(consumer) => consumer.wait(&queue),
+            None => queue.synchronize(),
         }
-        Ok((self.export(request, &array)?, Some(array)))
+        Ok((made, Some(array)))
     }
 
-    fn consume(&self, tensor: Managed, _features: u32) -> Result<Tensor, Refusal> {
+    fn consume(&self, offer: &Offer) -> Result<Tensor, Refusal> {
+        let tensor = offer.managed;
         assert!(self.0 != Fault::Panics, "planted");
         if self.0 == Fault::Hangs {
             std::thread::sleep(std::time::Duration::from_secs(1000));
@@ -155,7 +179,7 @@ impl Project for Library {
         let options =
             DLBridgeConvertOptions { policy: &raw const policy, ..DLBridgeConvertOptions::INIT };
         // SAFETY: the tensor is live.
-        let imported = new(|out, error| unsafe {
+        let mut imported = new(|out, error| unsafe {
             sys::dlbridge_import(tensor.tensor, tensor.kind, &raw const options, out, error)
         })?;
         if self.0 == Fault::Leaks {
@@ -164,10 +188,17 @@ impl Project for Library {
                 sys::dlbridge_share(imported.0, out, error)
             }));
         }
+        imported.1 = offer.queue.filter(|_| self.0 != Fault::ReleasesAtOnce);
         Ok(imported)
     }
 
     fn read(&self, array: &Tensor) -> Result<Vec<u8>, Refusal> {
+        if let Some(queue) = array.1.filter(|_| self.0 != Fault::ReadsAtOnce) {
+            queue.synchronize();
+        }
+        let label = DLDevice { device_type: sys::kDLCPU, device_id: 0 };
+        // SAFETY: the memory is the host's, whatever the label is.
+        unsafe { (*array.0).dl_tensor.device = label };
         // SAFETY: the array is live.
         let padded = unsafe { (*array.0).flags } & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
         let copied = copy(array, padded)?;
@@ -204,6 +235,16 @@ impl Project for Library {
     fn unsupported(&self) -> u32 {
         feature::STRIDES
     }
+
+    fn queue_device(&self) -> Option<DLDevice> {
+        Some(DLDevice { device_type: sys::kDLExtDev, device_id: 0 })
+    }
+
+    fn exchange_api(&self) -> *const DLPackExchangeAPIHeader {
+        let lacks = self.0 == Fault::HasNoStream;
+        let table = if lacks { &table::WITHOUT_STREAM } else { &table::WHOLE };
+        &raw const table.0.header
+    }
 }
 
 fn found(fault: Fault, check: &str) -> Report {
@@ -223,19 +264,29 @@ fn the_library_passes_and_faults_are_found() {
     report.assert_success();
     let passed = report.results.iter().filter(|one| one.outcome == Outcome::Passed).count();
     assert!(passed > 100, "only {passed} checks passed");
+    for name in ["stream-export", "stream-import", "stream-release", "table-import"] {
+        let result = report.results.iter().find(|one| one.check == name).unwrap();
+        assert_eq!(result.outcome, Outcome::Passed, "{name}: {}", result.found);
+    }
 
     for (fault, check, severity, text) in [
         (Fault::LosesReadOnly, "read-only-flag", 2, "0"),
         (Fault::Leaks, "deleter-once", 3, "0"),
         (Fault::Panics, "layout-plain", 4, "a rejection: \"panic: planted\""),
         (Fault::Hangs, "layout-plain", 1, "no end within 2000 ms"),
+        (Fault::IgnoresTheConsumer, "stream-export-host", 4, ""),
+        (Fault::ReadsAtOnce, "stream-import", 4, ""),
+        (Fault::ReleasesAtOnce, "stream-release", 2, ""),
+        (Fault::HasNoStream, "table-members", 1, "NULL"),
     ] {
         let report = found(fault, check);
         assert!(!report.is_success());
         let result = &report.results[0];
         assert_eq!((result.check.as_str(), result.outcome), (check, Outcome::Failed));
-        assert_eq!((result.severity, result.found.as_str()), (severity, text));
-        assert!(result.reproducer.contains("DLManagedTensorVersioned"), "{}", result.reproducer);
+        assert_eq!(result.severity, severity, "{check}: {}", result.found);
+        assert!(text.is_empty() || result.found == text, "{check}: {}", result.found);
+        let program = result.reproducer.contains("DLManagedTensorVersioned");
+        assert!(program || check == "table-members", "{}", result.reproducer);
     }
     let wrong = Settings { only: Some("no such check".into()), ..Settings::default() };
     assert!(run(&Library(Fault::None), &wrong).unwrap_err().contains("no such check"));

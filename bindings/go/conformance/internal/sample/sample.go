@@ -56,6 +56,13 @@ package sample
 //   return dlbridge_import(tensor, kind, &options, out, error);
 // }
 //
+// static void label(DLManagedTensorVersioned* tensor, int32_t type, int32_t id) {
+//   tensor->dl_tensor.device.device_type = (DLDeviceType)type;
+//   tensor->dl_tensor.device.device_id = id;
+// }
+//
+// const void* sample_table(int whole);
+//
 // static void crash(void) { *(volatile int*)16 = 1; }
 import "C"
 
@@ -77,12 +84,19 @@ const (
 	Panics
 	Hangs
 	Crashes
+	IgnoresTheConsumer
+	ReadsAtOnce
+	ReleasesAtOnce
+	HasNoStream
 )
 
 // A Library is a project, right except for its fault. Its arrays are dlbridge-owned tensors.
 type Library struct{ Fault Fault }
 
-type array struct{ tensor *C.DLManagedTensorVersioned }
+type array struct {
+	tensor *C.DLManagedTensorVersioned
+	queue  *conformance.Queue // of the work that uses it
+}
 
 func message(err *C.DLBridgeError) error { return errors.New(C.GoString(&err.message[0])) }
 
@@ -100,13 +114,35 @@ func (library Library) Make(request *conformance.Request) (conformance.Tensor, a
 	if C.allocate(shape, C.int32_t(len(request.Shape)), dtype, C.uint64_t(request.Flags), &own, &failure) != 0 {
 		return conformance.Tensor{}, nil, message(&failure)
 	}
-	C.fill(own, unsafe.Pointer(unsafe.SliceData(request.Values)), C.size_t(len(request.Values)))
+	C.label(own, C.int32_t(request.Device.Type), C.int32_t(request.Device.ID))
+	if request.Queue == nil {
+		fill(own, request.Values)
+	} else {
+		library.fillLater(own, request)
+	}
 	tensor, err := library.export(request, own)
 	if err != nil {
 		C.dlbridge_release_versioned(own)
 		return tensor, nil, err
 	}
-	return tensor, &array{own}, nil
+	return tensor, &array{tensor: own}, nil
+}
+
+func fill(own *C.DLManagedTensorVersioned, values []byte) {
+	C.fill(own, unsafe.Pointer(unsafe.SliceData(values)), C.size_t(len(values)))
+}
+
+// fillLater writes the values on the request's queue, and orders the consumer after it.
+func (library Library) fillLater(own *C.DLManagedTensorVersioned, request *conformance.Request) {
+	values := append([]byte{}, request.Values...)
+	request.Queue.Submit(func() { fill(own, values) })
+	switch {
+	case library.Fault == IgnoresTheConsumer:
+	case request.Consumer != nil:
+		request.Consumer.Wait(request.Queue)
+	default:
+		request.Queue.Synchronize()
+	}
 }
 
 func (library Library) export(request *conformance.Request, own *C.DLManagedTensorVersioned) (conformance.Tensor, error) {
@@ -139,7 +175,7 @@ func (library Library) export(request *conformance.Request, own *C.DLManagedTens
 }
 
 // Consume implements conformance.Project.
-func (library Library) Consume(tensor conformance.Tensor, _ uint32) (any, error) {
+func (library Library) Consume(offer *conformance.Offer) (any, error) {
 	switch library.Fault {
 	case Panics:
 		panic("planted")
@@ -150,14 +186,22 @@ func (library Library) Consume(tensor conformance.Tensor, _ uint32) (any, error)
 	}
 	var failure C.DLBridgeError
 	var own *C.DLManagedTensorVersioned
-	if C.import_any(tensor.Pointer, C.DLBridgeKind(tensor.Kind), &own, &failure) != 0 {
+	if C.import_any(offer.Tensor.Pointer, C.DLBridgeKind(offer.Tensor.Kind), &own, &failure) != 0 {
 		return nil, message(&failure)
 	}
-	return &array{own}, nil
+	made := &array{tensor: own}
+	if library.Fault != ReleasesAtOnce {
+		made.queue = offer.Queue
+	}
+	return made, nil
 }
 
 // Read implements conformance.Project.
 func (library Library) Read(given any) ([]byte, error) {
+	if queue := given.(*array).queue; queue != nil && library.Fault != ReadsAtOnce {
+		queue.Synchronize()
+	}
+	C.label(given.(*array).tensor, 1, 0) // the memory is the host's
 	var failure C.DLBridgeError
 	var copied *C.DLManagedTensorVersioned
 	var size C.size_t
@@ -174,13 +218,37 @@ func (library Library) Write(given any, values []byte) error {
 	if uint64(tensor.flags)&conformance.ReadOnly != 0 {
 		return errors.New("the array is read-only")
 	}
-	C.fill(tensor, unsafe.Pointer(unsafe.SliceData(values)), C.size_t(len(values)))
+	fill(tensor, values)
 	return nil
 }
 
 // Release implements conformance.Project.
 func (library Library) Release(given any) {
-	if library.Fault != NeverReleases {
-		C.dlbridge_release_versioned(given.(*array).tensor)
+	own := given.(*array)
+	switch {
+	case library.Fault == NeverReleases:
+	case own.queue != nil: // work that uses the memory may still be pending
+		own.queue.Submit(func() { C.dlbridge_release_versioned(own.tensor) })
+	default:
+		C.dlbridge_release_versioned(own.tensor)
 	}
+}
+
+// ExchangeAPI implements conformance.Exchanger.
+func (library Library) ExchangeAPI() unsafe.Pointer {
+	whole := C.int(1)
+	if library.Fault == HasNoStream {
+		whole = 0
+	}
+	return unsafe.Pointer(C.sample_table(whole))
+}
+
+//export sampleTensorOf
+func sampleTensorOf(object unsafe.Pointer) unsafe.Pointer {
+	return unsafe.Pointer(conformance.ArrayOf(object).(*array).tensor)
+}
+
+//export sampleObjectOf
+func sampleObjectOf(tensor unsafe.Pointer) unsafe.Pointer {
+	return conformance.ObjectOf(&array{tensor: (*C.DLManagedTensorVersioned)(tensor)})
 }
