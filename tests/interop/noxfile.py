@@ -32,7 +32,7 @@ DOCUMENT = ROOT / "docs/interop.md"
 CHECKED = ("numpy", "torch", "jax", "tensorflow", "paddle", "tvm_ffi", "onnxruntime", "pyarrow")
 CHECKED += ("dpnp", "dlbridge")
 # Libraries with an adapter in conformance/adapters.
-ADAPTED = ("warp", "mlx", "nanobind", "dlpark")
+ADAPTED = ("warp", "mlx", "nanobind", "pybind11", "dlpark")
 SMALL = ("numpy", "jax", "tvm_ffi", "onnxruntime", "pyarrow")
 
 nox.options.sessions = ["engine", "small", "columns"]
@@ -120,7 +120,7 @@ def adapted(session):
     prepare(session, TESTS, HERE / "requirements-adapted.txt")
     built = SCRATCH / "modules"
     program = ("python", "-B", str(HERE / "conformance/build.py"), str(built))
-    session.run(*program, "nanobind", "dlpark")
+    session.run(*program, "nanobind", "pybind11", "dlpark")
     session.env["PYTHONPATH"] = str(built)
     found = [check(session, name, success_codes=(0, 1)) for name in ADAPTED]
     if session.posargs == ["record"]:

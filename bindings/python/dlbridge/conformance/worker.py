@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import time
@@ -64,6 +65,10 @@ def judged(kit: Kit, name: str) -> dict[str, Any]:
 def run(plan: dict[str, Any], record: Callable[[dict[str, Any]], None]) -> None:
     kit = kit_of(plan["chosen"], plan["rounds"])
     kit.limit = plan["limit"] * 0.8
+    # Checks collect garbage often. What the library made while it was loaded, which may be millions
+    # of objects, is not looked at each time.
+    gc.collect()
+    gc.freeze()
     record({"versions": {"title": kit.adapter.title, "version": kit.adapter.version()}})
     sides = {"producer": kit.adapter.has_producer, "consumer": kit.adapter.has_consumer}
     for (name,) in plan["steps"]:

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of adapters for the arrays of a small extension.
+
+Its arrays have the attributes `triple` (code, bits and lanes of the dtype), `address` and `read()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import values
+from .adapters import Request
+
+
+def maker(function: Callable[..., Any]) -> Callable[[Request], Any]:
+    """`make` by a function of the extension. Its arguments are the bytes of the base array, shape,
+    strides in elements, the byte of element (0, ..., 0), code and bits of the dtype, and whether
+    the array is read-only."""
+
+    def make(request: Request) -> Any:
+        code, bits, _ = values.DTYPES[request.dtype]
+        start = request.form.start * values.size(request.dtype)
+        place = (list(request.shape), list(request.strides), start)
+        return function(request.bits, *place, code, bits, request.read_only)
+
+    return make
+
+
+def read(array: Any) -> bytes:
+    return bytes(array.read())
+
+
+def dtype(array: Any) -> str:
+    return values.NAMES.get(tuple(array.triple), str(array.triple))
+
+
+def address(array: Any) -> int:
+    return int(array.address)
