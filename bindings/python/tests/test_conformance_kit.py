@@ -156,6 +156,7 @@ def test_a_hostile_adapter_fails_its_tests_only(tmp_path):
         assert found[name][0] == FAILED, found
         assert text in found[name][1], found
     assert report.outcomes["version-old"].severity == "crash"
+    assert "__dlpack__" in report.outcomes["version-old"].reproducer
     assert found["export-int8"][0] == found["read-only-flag"][0] == SKIPPED
 
 

@@ -193,7 +193,8 @@ def _group(
 def outcome_of(check: Check, cell: dict[str, Any]) -> Outcome:
     status = cell["status"]
     if status == processes.CRASH:
-        return Outcome(check.name, FAILED, check.title, f"the process {cell['why']}", "crash")
+        found, program = f"the process {cell['why']}", cell.get("reproducer", "")
+        return Outcome(check.name, FAILED, check.title, found, "crash", program)
     if status == processes.UNSTARTED:
         return Outcome(check.name, UNSTARTED, reason=cell["why"])
     severity = cell.pop("severity", "") or check.severity

@@ -41,9 +41,22 @@ class Kit:
         self.adapter, self.rounds = adapter, rounds
         # How a child process chooses the same adapter.
         self.chosen: dict[str, Any] | None = None
+        # Receives each new reproducer: a crash leaves no other trace.
+        self.announce: Callable[[str], None] = lambda text: None
         # Seconds that a process that a check starts may take.
         self.limit = 100.0
-        self.reproducer = ""
+        self._reproducer = ""
+
+    @property
+    def reproducer(self) -> str:
+        """A program that shows what the check does now."""
+        return self._reproducer
+
+    @reproducer.setter
+    def reproducer(self, text: str) -> None:
+        if text and text != self._reproducer:
+            self.announce(text)
+        self._reproducer = text
 
     # -------------------------------------------------------------------------------- producers
 

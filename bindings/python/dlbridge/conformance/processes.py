@@ -113,7 +113,8 @@ def run(
     """Runs all of plan["steps"]; returns {step: cell}, versions, number of processes.
 
     The command gets two arguments: a file with the plan, and a file to which it appends a line of
-    JSON before ({"begin": step}) and after ({"end": step, "cell": ...}) each step. `prepare` makes
+    JSON before ({"begin": step}) and after ({"end": step, "cell": ...}) each step, and in between
+    what is to be kept of a step that kills the process ({"reproducer": ...}). `prepare` makes
     variables of the environment for the process' folder.
     """
     results: Answers = {}
@@ -128,7 +129,7 @@ def run(
             records, status, log = _once(
                 {**plan, "steps": steps}, pathlib.Path(name), command, environment, limit
             )
-            begun = _read(records, results, versions)
+            begun, reproducer = _read(records, results, versions)
             left = [step for step in steps if step not in results]
             why = death(status, limit)
             if begun is None and left and len(left) == len(steps):
@@ -137,6 +138,8 @@ def run(
                 return results | dict.fromkeys(left, unstarted), {}, starts
             if begun is not None:
                 results[begun] = {"status": CRASH, "why": why}
+                if reproducer:
+                    results[begun]["reproducer"] = reproducer
                 left = [step for step in left if step != begun]
             elif not left and status != 0:
                 # The process finished every step and then died at exit.
@@ -145,16 +148,21 @@ def run(
     return results, versions, starts
 
 
-def _read(records: list[dict[str, Any]], results: Answers, versions: dict[str, str]) -> Step | None:
-    """Enters the records; returns the step in which the process died, if any."""
-    begun = None
+def _read(
+    records: list[dict[str, Any]], results: Answers, versions: dict[str, str]
+) -> tuple[Step | None, str]:
+    """Enters the records; returns the step in which the process died, if any, and what was kept
+    of it."""
+    begun, reproducer = None, ""
     for record in records:
         versions |= record.get("versions", {})
-        begun = tuple(record["begin"]) if "begin" in record else begun
+        if "begin" in record:
+            begun, reproducer = tuple(record["begin"]), ""
+        reproducer = record.get("reproducer", reproducer)
         if "end" in record:
             results[tuple(record["end"])] = record["cell"]
             begun = None
-    return begun
+    return begun, reproducer
 
 
 def serve(work: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], None]) -> None:

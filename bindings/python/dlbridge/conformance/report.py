@@ -32,7 +32,7 @@ def terminal(report: Report, console: Console, *, reproducers: bool = False) -> 
         "group", "passed", "failed", "known", "skipped", title=title, title_justify="left"
     )
     for group in groups():
-        rows = [one for one in report.outcomes.values() if checks()[one.name].group == group]
+        rows = _rows(report, group)
         if rows:
             failed = [one for one in rows if one.status == FAILED]
             known = sum(one.quirk is not None for one in failed)
@@ -50,6 +50,10 @@ def terminal(report: Report, console: Console, *, reproducers: bool = False) -> 
     if not report.count(PASSED) and not report.unstarted:
         console.print("no check passed, so nothing is proved")
     console.print(report.summary(), highlight=False)
+
+
+def _rows(report: Report, group: str) -> list[Outcome]:
+    return [one for one in report.outcomes.values() if checks()[one.name].group == group]
 
 
 def _text(outcome: Outcome, reproducers: bool) -> str:
@@ -85,7 +89,9 @@ def write_html(report: Report, path: str) -> None:
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     folder = pathlib.Path(__file__).resolve().parent
     template = environment.from_string((folder / "report.html.j2").read_text(encoding="utf-8"))
-    text = template.render(report=report, checks=checks(), groups=groups())
+    parts = [(group, title, _rows(report, group)) for group, title in groups().items()]
+    found = [part for part in parts if part[2]]
+    text = template.render(report=report, checks=checks(), parts=found)
     pathlib.Path(path).write_text(text + "\n", encoding="utf-8")
 
 

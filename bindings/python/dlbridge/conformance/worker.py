@@ -71,6 +71,7 @@ def run(plan: dict[str, Any], record: Callable[[dict[str, Any]], None]) -> None:
     gc.freeze()
     record({"versions": {"title": kit.adapter.title, "version": kit.adapter.version()}})
     sides = {"producer": kit.adapter.has_producer, "consumer": kit.adapter.has_consumer}
+    kit.announce = lambda text: record({"reproducer": printable(text)})
     for (name,) in plan["steps"]:
         record({"begin": [name]})
         if not sides[plan["sides"][name]]:
