@@ -275,3 +275,66 @@ def test_a_check_that_never_returns_is_killed_with_its_children(tmp_path):
     file.write_text("import time\ndef consume(source): time.sleep(100)\n")
     report = engine.run(Chosen(file=str(file)), ["layout-plain"], limit=2)
     assert "ran for more than 2 s" in report.outcomes["layout-plain"].found
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/environ"), reason="the system has no /proc")
+def test_a_process_that_has_left_the_session_is_killed(tmp_path):
+    file = tmp_path / "leaves.py"
+    file.write_text(
+        "import os, time\n"
+        "def consume(source):\n"
+        "    if os.fork() == 0:\n"
+        "        os.setsid()\n"
+        f"        open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n"
+        "        time.sleep(1000)\n"
+        "    time.sleep(1000)\n"
+    )
+    report = engine.run(Chosen(file=str(file)), ["layout-plain"], limit=2)
+    assert "ran for more than 2 s" in report.outcomes["layout-plain"].found
+    process = pathlib.Path(f"/proc/{(tmp_path / 'pid').read_text()}")
+    state = process / "status"
+    assert not process.exists() or "zombie" in state.read_text(), "the process still runs"
+
+
+@whole_run
+def test_each_form_of_a_capsule_and_of_a_view_is_checked(tmp_path):
+    """A legacy capsule without a destructor leaks; copy=False of a view must not copy."""
+    file = tmp_path / "forms.py"
+    file.write_text(
+        "import ctypes, numpy\n"
+        "clear = ctypes.pythonapi.PyCapsule_SetDestructor\n"
+        "clear.argtypes = [ctypes.py_object, ctypes.c_void_p]\n"
+        "class Array:\n"
+        "    def __init__(self, values): self.values, self.shape = values, values.shape\n"
+        "    def __dlpack_device__(self): return (1, 0)\n"
+        "    def __dlpack__(self, *, max_version=None, copy=None, **rest):\n"
+        "        if copy is False and not self.values.flags.c_contiguous: copy = True\n"
+        "        capsule = self.values.__dlpack__(max_version=max_version, copy=copy)\n"
+        "        if max_version is None: clear(capsule, None)\n"
+        "        return capsule\n"
+        "def make(request):\n"
+        "    memory = numpy.frombuffer(bytearray(request.bits), request.dtype)\n"
+        "    return Array(request.view(memory.reshape(request.base_shape)))\n"
+    )
+    names = ["capsule-destructor", "copy-false", "capsule-name"]
+    found = engine.run(Chosen(file=str(file)), names, rounds=10).outcomes
+    assert found["capsule-name"].status == PASSED
+    assert found["capsule-destructor"].expected == "a capsule dltensor with a destructor"
+    assert found["copy-false"].found == "other memory"
+
+
+def test_garbage_in_the_file_of_the_answers_is_ignored(tmp_path):
+    """A library writes to every descriptor that it finds."""
+    file = tmp_path / "garbage.py"
+    file.write_text(
+        "import os, numpy\n"
+        "LINES = [b'7', b'{', b'{\"end\": 3}', b'{\"end\": [\"layout-plain\"]}', b'\\xff\\x00',\n"
+        "         b'{\"versions\": 5}', b'[]', b'{\"begin\": [7]}']\n"
+        "def consume(source):\n"
+        "    for place in range(3, 20):\n"
+        "        try: os.write(place, b'\\n'.join(LINES) + b'\\n')\n"
+        "        except OSError: pass\n"
+        "    return numpy.from_dlpack(source)\n"
+    )
+    report = engine.run(Chosen(file=str(file)), ["layout-plain", "layout-gaps"])
+    assert [one.status for one in report.outcomes.values()] == [PASSED, PASSED]

@@ -48,9 +48,9 @@ small extensions. pybind11 has no DLPack itself: its extension uses dlbridge's h
 [The package's README](../bindings/python/README.md#checking-your-own-library) describes the
 adapter, the plugin of pytest and the file of known deviations;
 [quirks](../tests/interop/conformance/quirks) has one for each library below. C, C++, Rust and Go
-have [a kit in C](conformance_c.md). A check does not count where it does not apply: the library makes no
-such array, or rejects it as it may. Most failures are broken tensors (`hostile`), which no correct
-producer makes. They matter where capsules come from code that is not trusted or not tested.
+have [a kit in C](conformance_c.md). A check does not count where it does not apply: the library
+makes no such array, or rejects it as it may. Most failures are broken tensors (`hostile`), which no
+correct producer makes. They matter where capsules come from code that is not trusted or not tested.
 """
 
 

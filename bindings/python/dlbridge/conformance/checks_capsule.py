@@ -18,10 +18,11 @@ from .outcomes import Failure, Skip
 
 @check("capsule-name")
 def capsule_name(kit: Kit) -> None:
-    capsule = kit.best(kit.array())
-    struct = capsules.look(capsule)
-    if capsules.kind(capsule) == capsules.VERSIONED and struct.version.major != 1:
-        raise Failure("version.major 1 in a capsule named dltensor_versioned", _version(struct))
+    kit.best(kit.array())
+    for capsule in kit.both(kit.array()):
+        struct = capsules.look(capsule)
+        if capsules.kind(capsule) == capsules.VERSIONED and struct.version.major != 1:
+            raise Failure("version.major 1 in a capsule named dltensor_versioned", _version(struct))
 
 
 def _version(struct: object) -> str:
@@ -53,34 +54,48 @@ def _counted(struct: object) -> list[int]:
 
 @check("capsule-destructor")
 def capsule_destructor(kit: Kit) -> None:
-    capsule = kit.best(kit.array())
-    if capsules.destructor(capsule) is None:
-        raise Failure("a capsule with a destructor", "none", "leak")
-    struct = capsules.look(capsule)
-    runs = _counted(struct)
-    del capsule, struct
-    kit.settle(lambda: bool(runs))
-    if not runs:
+    kit.best(kit.array())
+    counts = [_dropped(kit, capsule) for capsule in map(_Held, kit.both(kit.array()))]
+    if not all(counts):
         # It may call a function of its own instead, which does the same.
         raise Skip("the destructor does not read the struct's deleter; producer-leak counts memory")
-    if len(runs) != 1:
+
+
+class _Held:
+    """The only owner of a capsule."""
+
+    def __init__(self, capsule: object) -> None:
+        self.capsule: object = capsule
+
+
+def _dropped(kit: Kit, held: _Held) -> int:
+    """The runs of the deleter after an unconsumed capsule is gone: one, or none that is seen."""
+    if capsules.destructor(held.capsule) is None:
+        name = (capsules.name(held.capsule) or b"").decode()
+        raise Failure(f"a capsule {name} with a destructor", "none", "leak")
+    runs = _counted(capsules.look(held.capsule))
+    held.capsule = None
+    kit.settle(lambda: bool(runs))
+    if len(runs) > 1:
         raise Failure("one run of the deleter", f"{len(runs)} runs", "corruption")
+    return len(runs)
 
 
 @check("capsule-used")
 def capsule_used(kit: Kit) -> None:
-    capsule = kit.best(kit.array())
-    struct = capsules.take(capsule)
-    runs = _counted(struct)
-    del capsule
-    gc.collect()
-    early = len(runs)
-    if early:
-        raise Failure("no run of the deleter by a capsule that was consumed", f"{early} runs")
-    bits = capsules.describe(struct).elements()
-    capsules.delete(struct)
-    if bits != expected("plain"):
-        raise Failure("the tensor stays valid after its used capsule is gone", "other values")
+    kit.best(kit.array())
+    for held in map(_Held, kit.both(kit.array())):
+        struct = capsules.take(held.capsule)
+        runs = _counted(struct)
+        held.capsule = None
+        gc.collect()
+        early = len(runs)
+        if early:
+            raise Failure("no run of the deleter by a capsule that was consumed", f"{early} runs")
+        bits = capsules.describe(struct).elements()
+        capsules.delete(struct)
+        if bits != expected("plain"):
+            raise Failure("the tensor stays valid after its used capsule is gone", "other values")
 
 
 @check("capsule-many")
@@ -101,8 +116,11 @@ def capsule_many(kit: Kit) -> None:
 @check("deleter-releases")
 def deleter_releases(kit: Kit) -> None:
     array, watched = _watch(kit)
-    with consumed(kit.best(array)):
-        del array
+    kit.best(array)
+    taken = [capsules.take(capsule) for capsule in kit.both(array)]
+    del array
+    for struct in taken:
+        capsules.delete(struct)
     if not kit.settle(lambda: watched() is None):
         raise Failure("the array is released by the deleter", "it is still alive")
 

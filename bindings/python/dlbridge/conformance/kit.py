@@ -119,6 +119,12 @@ class Kit:
             keywords = {"max_version": capsules.NEWEST, **keywords}
         return self.export(array, **keywords)
 
+    def both(self, array: Any) -> Iterator[Any]:
+        """The legacy and the versioned capsule of an array, as far as the producer has them."""
+        for keywords in ({}, {"max_version": capsules.NEWEST})[: 1 + self.knows_versions]:
+            with contextlib.suppress(BufferError):
+                yield self.fresh(self.ask(array, **keywords))
+
     def optional(self, array: Any, **keywords: Any) -> Any:
         """Like `best`, but an error of the producer skips the check."""
         if self.knows_versions:

@@ -44,6 +44,9 @@ class Failure(Exception):
         super().__init__(expected, found, severity)
         self.expected, self.found, self.severity = expected, found, severity
 
+    def __str__(self) -> str:
+        return f"expected {self.expected}, found {self.found}"
+
 
 class Skip(Exception):
     """The check does not apply, for the given reason."""

@@ -29,15 +29,34 @@ Answers = dict[Step, dict[str, Any]]
 
 
 def _records(path: pathlib.Path) -> list[dict[str, Any]]:
-    """The records of a process. The last line of a dead process may be incomplete."""
+    """The records of a process. The last line of a dead process may be incomplete, and a library
+    may write to every descriptor."""
     records: list[dict[str, Any]] = []
     if path.exists():
         for line in path.read_text(errors="replace").splitlines():
-            try:
-                records.append(json.loads(line))
-            except ValueError:
-                break
+            with contextlib.suppress(ValueError):
+                record = json.loads(line)
+                if _is_record(record):
+                    records.append(record)
     return records
+
+
+def _is_record(record: Any) -> bool:
+    if not isinstance(record, dict):
+        return False
+    steps = [record[name] for name in ("begin", "end") if name in record]
+    named = all(
+        isinstance(step, list) and all(isinstance(part, str) for part in step) for step in steps
+    )
+    texts = [record.get("reproducer", ""), *_texts(record.get("versions", {}))]
+    if "end" in record:
+        cell = record.get("cell")
+        texts.append(cell.get("status") if isinstance(cell, dict) else None)
+    return named and all(isinstance(text, str) for text in texts)
+
+
+def _texts(versions: Any) -> list[Any]:
+    return list(versions.values()) if isinstance(versions, dict) else [None]
 
 
 def death(status: int | None, limit: float) -> str:
@@ -62,11 +81,21 @@ def _wait(child: subprocess.Popen[bytes], output: pathlib.Path, limit: float) ->
             return None
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+# Names the folder of a process in its environment, and in that of all that it starts.
+_MARK = "DLBRIDGE_CONFORMANCE_PROCESS"
+
+
+def _end(child: subprocess.Popen[bytes], folder: pathlib.Path) -> None:
     """Ends the process, and those that it has started and left."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
+    # Those that have left its session, where the system shows them.
+    mark = f"{_MARK}={folder}".encode()
+    for file in pathlib.Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark in file.read_bytes().split(b"\0"):
+                os.kill(int(file.parent.name), signal.SIGKILL)
 
 
 def _tail(log: pathlib.Path) -> str:
@@ -93,13 +122,13 @@ def _once(
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=environment,
+            env={**environment, _MARK: str(folder)},
             start_new_session=True,
         )
         try:
             status = _wait(child, output, limit)
         finally:
-            _end(child)
+            _end(child, folder)
     return _records(output), status, _tail(folder / "log")
 
 
@@ -133,7 +162,8 @@ def run(
             left = [step for step in steps if step not in results]
             why = death(status, limit)
             if begun is None and left and len(left) == len(steps):
-                text = f"before its first step {why}: {' '.join(log.split())[-300:]}"
+                said = " ".join(log.split())[-300:]
+                text = f"before its first step the process {why}" + (f": {said}" if said else "")
                 unstarted = {"status": UNSTARTED, "why": text}
                 return results | dict.fromkeys(left, unstarted), {}, starts
             if begun is not None:
