@@ -66,6 +66,8 @@ def fuzz(source, target):
     corpus = build / "corpus" / target
     shutil.rmtree(corpus, ignore_errors=True)
     corpus.mkdir(parents=True)
+    for path in build.glob("found-*"):
+        path.unlink()
     options = (f"-max_total_time={SECONDS}", "-max_len=1024", "-timeout=20", "-seed=1")
     began = time.monotonic()
     done = subprocess.run(
@@ -74,7 +76,8 @@ def fuzz(source, target):
         timeout=10 * SECONDS,
     )  # fmt: skip
     seconds = time.monotonic() - began
-    return seconds if done.returncode != 0 else None
+    # A program that fails for another reason leaves no input.
+    return seconds if done.returncode != 0 and any(build.glob("found-*")) else None
 
 
 def run_test(source, mutant):
