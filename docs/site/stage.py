@@ -88,12 +88,17 @@ def with_links_to_rules(text):
 
 
 def rust_examples(text):
-    """An example of a crate is a fence without a language; lines with `# ` are hidden in it."""
-    parts = re.split(r"(^```\n.*?^```$)", text, flags=re.DOTALL | re.MULTILINE)
-    for i in range(1, len(parts), 2):
-        code = re.sub(r"^# .*\n|^#\n", "", parts[i][4:], flags=re.MULTILINE)
-        parts[i] = "```rust\n" + code
-    return "".join(parts)
+    """An example of a crate is a fence without a language, or with a word of rustdoc; lines with
+    `# ` are hidden in it."""
+
+    def example(fence):
+        language, code = fence.groups()
+        if language not in ("", "ignore", "no_run"):
+            return fence[0]
+        code = re.sub(r"^# .*\n|^#\n", "", code, flags=re.MULTILINE)
+        return f"```rust\n{code}```"
+
+    return re.sub(r"^```(\w*)\n(.*?)^```$", example, text, flags=re.DOTALL | re.MULTILINE)
 
 
 def table_of_contents(pages):
