@@ -53,7 +53,7 @@
     "ndim is outside the limits", \
     "%r", \
     "%i", \
-    "reshape it; dlbridge supports 0 to 64 axes") \
+    "reshape it, or change the limits of the policy; dlbridge itself supports 0 to 64 axes") \
   X(SHAPE_NULL, ERROR_INVALID_TENSOR, \
     "shape is NULL", \
     "%i extents", \

@@ -8,6 +8,7 @@ import pathlib
 import platform
 import re
 import subprocess
+import tempfile
 
 import recipes
 import rules
@@ -155,13 +156,15 @@ def version(tree, build):
 
 def run_program(build, include, name, text, options=("-x", "c")):
     """The output of a program, built against the headers of a folder and the new library."""
-    source_file, program = build.out / f"{name}.c", build.out / name
-    source_file.write_text(text)
     compiler = build.cxx if "c++" in options else build.cc
     link = ("-x", "none", build.library, f"-Wl,-rpath,{build.library.parent}", "-ldl")
-    _output([*compiler, *options, "-I", include, source_file, *link, "-o", program])
     emulator = () if build.machine == platform.machine() else EMULATORS[build.machine]
-    return _output([*emulator, program])
+    # A folder of its own: two checks that run side by side may need the same program.
+    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=build.out) as folder:
+        source_file, program = pathlib.Path(folder, f"{name}.c"), pathlib.Path(folder, name)
+        source_file.write_text(text)
+        _output([*compiler, *options, "-I", include, source_file, *link, "-o", program])
+        return _output([*emulator, program])
 
 
 def _output(command):

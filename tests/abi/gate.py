@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 
 import abidiff
 import api
@@ -247,11 +248,13 @@ class Comparison:
     def __init__(self, tree, build):
         self.tree, self.build = tree, build
         self.paths = None
+        self.one_at_a_time = threading.Lock()
 
     def fresh(self, kind):
-        if self.paths is None:
-            tree, build = self.tree, self.build
-            self.paths = dumps.write(build, tree.include, tree.version, build.out)
+        tree, build = self.tree, self.build
+        with self.one_at_a_time:  # two checks, in two threads, want the dumps
+            if self.paths is None:
+                self.paths = dumps.write(build, tree.include, tree.version, build.out)
         return self.paths[kind]
 
     def recorded(self):

@@ -170,19 +170,22 @@ const RuleCase kRuleCases[] = {
        spec.ndim = -3;
        return Validate(spec, error);
      }},
-    {DLBRIDGE_RULE_NDIM_LIMIT, "at most 64", "65", "reshape it; dlbridge supports 0 to 64 axes",
+    {DLBRIDGE_RULE_NDIM_LIMIT, "at most 64", "65",
+     "reshape it, or change the limits of the policy; dlbridge itself supports 0 to 64 axes",
      [](Error* error) {
        TensorSpec spec;
        spec.ndim = 65;
        return Validate(spec, error);
      }},
-    {DLBRIDGE_RULE_NDIM_LIMIT, "3 to 4", "2", "reshape it; dlbridge supports 0 to 64 axes",
+    {DLBRIDGE_RULE_NDIM_LIMIT, "3 to 4", "2",
+     "reshape it, or change the limits of the policy; dlbridge itself supports 0 to 64 axes",
      [](Error* error) {
        DLBridgePolicy policy = Policy();
        LimitNdim(&policy, 4, 3);
        return Validate(TensorSpec(), error, policy);
      }},
-    {DLBRIDGE_RULE_NDIM_LIMIT, "exactly 1", "2", "reshape it; dlbridge supports 0 to 64 axes",
+    {DLBRIDGE_RULE_NDIM_LIMIT, "exactly 1", "2",
+     "reshape it, or change the limits of the policy; dlbridge itself supports 0 to 64 axes",
      [](Error* error) {
        DLBridgePolicy policy = Policy();
        LimitNdim(&policy, 1, 1);

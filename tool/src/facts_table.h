@@ -283,7 +283,7 @@ inline constexpr Fact kRules[] = {
    "ndim <= DLBRIDGE_MAX_NDIM and within the limits of the policy.",
    "...",
    "...",
-   "reshape it; dlbridge supports 0 to 64 axes",
+   "reshape it, or change the limits of the policy; dlbridge itself supports 0 to 64 axes",
    "dlbridge supports 64 axes, as NumPy does: arrays of that size fit on the stack, and no framework makes more. A policy may state a narrower range.",
    "Merge axes of extent 1, or state the range that your function really needs in `min_ndim` and `max_ndim`.",
    "dlbridge, policy",
