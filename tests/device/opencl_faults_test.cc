@@ -33,6 +33,24 @@ TEST_F(OpenClEachCall, OfTheDriverFails) {
   Check(&faults);
 }
 
+// From any call on, all fail. The consumer waits for a user event of its context, which the library
+// sets also if it cannot have the driver do that.
+TEST_F(OpenClEachCall, OfAHandoffToAnotherContextLetsTheConsumerFinish) {
+  const DLDevice label = {kDLOpenCL, IndexOf(device_)};
+  cl_command_queue consumer = MakeQueue(MakeContext());
+  const DLBridgeStream from = dlbridge_stream_opencl(MakeQueue(context_), label);
+  const DLBridgeStream to = dlbridge_stream_opencl(consumer, label);
+  OpenClFaults faults;
+  bool failed = true;
+  for (int nth = 1; failed; ++nth) {
+    faults.Arm(nth, true);
+    const DLBridgeStatus status = dlbridge_stream_handoff(&from, &to, 0, nullptr);
+    failed = faults.Disarm() != 0;
+    EXPECT_EQ(status == DLBRIDGE_OK, !failed) << "call " << nth;
+    EXPECT_EQ(CL(clFinish)(consumer), CL_SUCCESS);
+  }
+}
+
 TEST_F(OpenClEachCall, OfTheCLibraryFails) {
   CLibrary faults;
   Check(&faults);

@@ -19,9 +19,9 @@ struct ShimLive {
 // The n-th call of `function` from now on returns `code`. Only a release is still forwarded.
 void shim_fail(const char* function, int code, int nth);
 
-// The n-th call of any function but a release from now on returns `code`, and with `for_good` all
-// later ones; 0 ends that. Writes the names of those that failed since the last call of this
-// function, each followed by a space, in `size` bytes.
+// The n-th call of any function but a release or clSetUserEventStatus from now on returns `code`,
+// and with `for_good` all later ones; 0 ends that. Writes the names of those that failed since the
+// last call of this function, each followed by a space, in `size` bytes.
 void shim_fail_any(int code, int nth, int for_good, char* failed, unsigned long size);
 
 // The next event callback gets this status instead of the true one.
