@@ -2,6 +2,7 @@
 // IPC memory of the fake: a handle names the process that holds the file and its descriptor.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <cstring>
@@ -47,7 +48,11 @@ Memory* Map(const Handle& handle, const std::string& text) {
   memory.device = Current()->device;
   memory.context = Current();
   memory.file = OpenFile(handle);
-  if (memory.file < 0) {
+  // The handle is foreign: the file may be any of that process, and of another size.
+  struct stat status = {};
+  if (memory.file < 0 || fstat(memory.file, &status) != 0 || handle.size == 0 ||
+      handle.size != static_cast<uint64_t>(status.st_size)) {
+    close(memory.file);
     return nullptr;
   }
   void* bytes = mmap(nullptr, handle.size, PROT_READ | PROT_WRITE, MAP_SHARED, memory.file, 0);

@@ -189,6 +189,13 @@ Memory* FindMemory(CUdeviceptr address) {
   return nullptr;
 }
 
+// Where the fake itself accesses an address of either side.
+unsigned char* BytesAt(CUdeviceptr address) {
+  const Memory* memory = FindMemory(address);
+  const size_t offset = address - memory->address;
+  return memory->bytes + (offset < memory->size ? offset : address - AddressOf(memory->bytes));
+}
+
 void FreeMemory(Memory* memory) {
   if (!memory->registered) {
     munmap(memory->bytes, memory->size);
@@ -394,13 +401,11 @@ CUdeviceptr fake_cuda_map_pieces(int device, size_t reserved, size_t first, size
 
 void fake_cuda_poke(CUdeviceptr address, const void* bytes, size_t size) {
   const std::lock_guard<std::recursive_mutex> guard(TheState().lock);
-  const Memory* memory = fake_cuda::FindMemory(address);
-  std::memcpy(memory->bytes + (address - memory->address), bytes, size);
+  std::memcpy(fake_cuda::BytesAt(address), bytes, size);
 }
 
 void fake_cuda_peek(CUdeviceptr address, void* bytes, size_t size) {
   const std::lock_guard<std::recursive_mutex> guard(TheState().lock);
-  const Memory* memory = fake_cuda::FindMemory(address);
-  std::memcpy(bytes, memory->bytes + (address - memory->address), size);
+  std::memcpy(bytes, fake_cuda::BytesAt(address), size);
 }
 }

@@ -258,6 +258,7 @@ void Finish(Stream* stream);
 
 // The allocation that contains an address, or NULL. Pinned memory is found by both its addresses.
 Memory* FindMemory(CUdeviceptr address);
+unsigned char* BytesAt(CUdeviceptr address);
 void FreeMemory(Memory* memory);
 Memory* AllocateOnDevice(Kind kind, size_t size, int device, Context* context);
 

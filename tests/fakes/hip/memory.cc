@@ -58,6 +58,9 @@ void RemoveAllocation(uintptr_t base) {
     if (found->second.kind == kFakeDevice || found->second.kind == kFakeArray) {
       munmap(reinterpret_cast<void*>(base), found->second.size);
     }
+    if (!found->second.mapped) {
+      FreeBytes(found->second.bytes, found->second.size);
+    }
     memory.erase(found);
   }
 }

@@ -8,11 +8,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <map>
 
 namespace fake_hip {
 namespace {
 
-constexpr size_t kArenaSize = size_t{64} << 20;
+constexpr size_t kArenaSize = size_t{8} << 30;  // of addresses
 
 // Shared with the child processes of a test; the first word is the number of bytes in use.
 struct Arena {
@@ -20,16 +22,17 @@ struct Arena {
 };
 
 Arena* MapArena() {
-  void* memory =
-      mmap(nullptr, kArenaSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, kArenaSize, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return memory == MAP_FAILED ? nullptr : new (memory) Arena{{4096}};
 }
 
 Arena* const g_arena = MapArena();
 
+// The result of hipGetStreamDeviceId is no code: -1 states that there is no such stream.
 int InjectedForAny(const char* function) {
   auto& any = TheState().any;
-  if (any.nth == 0 || --any.nth != 0) {
+  if (any.nth == 0 || std::strcmp(function, "hipGetStreamDeviceId") == 0 || --any.nth != 0) {
     return hipSuccess;
   }
   any.nth = any.for_good ? 1 : 0;
@@ -114,8 +117,30 @@ hipError_t Call::Reject(int code, const std::string& why) const {
   return Return(code);
 }
 
+namespace {
+
+size_t WholePages(size_t size) { return (size + 4095) / 4096 * 4096; }
+
+// Bytes that were freed, by their size. The oldest are used again, so that late work on freed
+// memory is not seen as that of its next user.
+constexpr size_t kQuarantine = 64;
+auto& FreedBytes() {
+  static auto& freed = *new std::map<size_t, std::deque<char*>>;
+  return freed;
+}
+
+}  // namespace
+
+void FreeBytes(char* bytes, size_t size) { FreedBytes()[WholePages(size)].push_back(bytes); }
+
 char* SharedBytes(size_t size) {
-  const size_t whole = (size + 4095) / 4096 * 4096;
+  const size_t whole = WholePages(size);
+  std::deque<char*>& freed = FreedBytes()[whole];
+  if (freed.size() > kQuarantine) {
+    char* bytes = freed.front();
+    freed.pop_front();
+    return bytes;
+  }
   const size_t offset = g_arena->taken.fetch_add(whole);
   if (offset + whole > kArenaSize) {
     abort();  // the test needs too much memory

@@ -179,6 +179,7 @@ int CheckUnsafe(const char* function);
 Allocation* FindAllocation(const void* pointer, uintptr_t* base);
 // Memory shared by all processes of a test.
 char* SharedBytes(size_t size);
+void FreeBytes(char* bytes, size_t size);
 size_t SharedOffset(const char* bytes);
 char* SharedAt(size_t offset);
 void* AddAllocation(FakeHipMemory kind, int device, size_t size, char* bytes, bool mapped);
