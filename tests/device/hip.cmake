@@ -76,3 +76,4 @@ target_link_libraries(hip_faults_test PRIVATE dlbridge_faults)
 
 dlbridge_add_device_fuzzer(hip)
 dlbridge_use_fake_hip(fuzz_hip)
+dlbridge_add_fuzz_variant(hip old)

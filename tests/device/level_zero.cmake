@@ -82,3 +82,4 @@ target_link_libraries(level_zero_faults_test PRIVATE dlbridge_faults)
 
 dlbridge_add_device_fuzzer(level_zero)
 dlbridge_use_fake_level_zero(fuzz_level_zero)
+dlbridge_add_fuzz_variant(level_zero next)

@@ -12,7 +12,6 @@ branch, and a branch in several instances of a template is taken if one of them 
 import argparse
 import collections
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -23,7 +22,7 @@ import tomllib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from fuzz import ROOT, SEEDS, targets  # noqa: E402 needs the path above
+from fuzz import ROOT, SEEDS, environment, targets  # noqa: E402 needs the path above
 
 LIST = ROOT / "tests/fuzz/uncovered.toml"
 # Addresses, and threads of a driver, decide a few branches of a file.
@@ -37,9 +36,9 @@ def replay(build):
     shutil.rmtree(raw, ignore_errors=True)
     raw.mkdir()
     for name, program in targets(build).items():
-        environment = {**os.environ, "LLVM_PROFILE_FILE": f"{raw}/{name}-%m.profraw"}
+        variables = environment(name, LLVM_PROFILE_FILE=f"{raw}/{name}-%m.profraw")
         command = [str(program), str(SEEDS / name)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=variables)
     profiles, merged = map(str, raw.glob("*.profraw")), raw / "all.profdata"
     subprocess.run(["llvm-profdata", "merge", "-o", str(merged), *profiles], check=True)
     return merged

@@ -22,6 +22,8 @@ SEEDS = ROOT / "tests/fuzz/seeds"
 SEEDS_LIMIT = 2 << 20
 # Seeds that stay although others reach their branches: those of a defect, and of child processes.
 NAMED = "named-"
+# Seeds of a program on another version of its driver, which a variable of the environment chooses.
+VARIANTS = {"hip_old": ("hip", "old"), "level_zero_next": ("level_zero", "next")}
 JOBS = os.cpu_count() or 1
 ASAN = {
     # A larger allocation returns NULL, as on a machine that has no more memory.
@@ -34,9 +36,17 @@ def targets(build, only=None):
     """The programs of a build folder by the names of their targets."""
     paths = sorted((build / "tests/fuzz").glob("fuzz_*"))
     found = {path.name.removeprefix("fuzz_"): path for path in paths if os.access(path, os.X_OK)}
+    for variant, (name, _) in VARIANTS.items():
+        if name in found:
+            found[variant] = found[name]
     if only and only not in found:
         sys.exit(f"no target {only}; targets: {', '.join(found)}")
     return {only: found[only]} if only else found
+
+
+def environment(name, **variables):
+    driver = {"DLBRIDGE_FUZZ_DRIVER": VARIANTS[name][1]} if name in VARIANTS else {}
+    return {**os.environ, **variables, **driver}
 
 
 def stat(log, name):
@@ -55,7 +65,7 @@ def fuzz(build, name, program, seconds):
     command = [program, *options, *folders]
     done = subprocess.run(
         list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env={**os.environ, **ASAN},
+        env=environment(name, **ASAN),
     )  # fmt: skip
     log = done.stdout.decode(errors="replace")
     (build / f"{name}.log").write_text(log)
@@ -89,7 +99,7 @@ def minimise(build, only=None):
         with log.open("w") as file:
             subprocess.run(
                 list(map(str, command)), stdout=file, stderr=file, check=True,
-                env={**os.environ, **ASAN},
+                env=environment(name, **ASAN),
             )  # fmt: skip
         for path in (SEEDS / name).glob(f"{NAMED}*"):
             shutil.copy(path, kept)

@@ -50,6 +50,7 @@ class Program {
   }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
+  virtual ~Program() = default;
 
   void Run() {
     Trace().clear();
@@ -64,7 +65,7 @@ class Program {
     End();
   }
 
- private:
+ protected:
   // Memory; `content` is what it must have when all work is done.
   struct Buffer {
     int device = -1;  // -1: the host
@@ -72,6 +73,7 @@ class Program {
     Bytes host = {};
     Bytes content = {};
     std::set<size_t> users = {};  // streams that may have unfinished work on it
+    const OddMemory* odd = nullptr;
   };
 
   // A tensor or copy of the program whose release is counted. The callback overwrites the bytes, so
@@ -175,7 +177,14 @@ class Program {
 
   void Verify(Buffer* buffer) {
     Await(buffer);
-    Check("the bytes of a buffer", Peek(&driver_, *buffer) == buffer->content);
+    const Bytes found = Peek(&driver_, *buffer);
+    Check(
+        [&] {
+          const auto at = std::mismatch(found.begin(), found.end(), buffer->content.begin());
+          return "the bytes of buffer " + std::to_string(buffer - buffers_.data()) + " from " +
+                 std::to_string(at.first - found.begin()) + " on";
+        },
+        found == buffer->content);
   }
 
   // --------------------------------------------------------------------------------------- layouts
@@ -241,6 +250,9 @@ class Program {
 
   static int DeviceOf(size_t stream) { return static_cast<int>(stream / 2); }
   DLDevice LabelOf(const Buffer& buffer) const {
+    if (buffer.odd != nullptr) {
+      return buffer.odd->label;
+    }
     return buffer.device < 0 ? DLDevice{kDLCPU, 0} : driver_.Label(buffer.device);
   }
 
@@ -287,7 +299,7 @@ class Program {
     }
     static auto& abandoned = *new std::list<Buffer>;
     for (Buffer& buffer : buffers_) {
-      if (lost_) {
+      if (lost_ && !driver_.settles_all()) {
         abandoned.push_back(std::move(buffer));
         buffer = Buffer();
         buffer.device = abandoned.back().device;
@@ -299,10 +311,17 @@ class Program {
   }
 
   // Makes one call of the library, inside which another call may fail. `failed_` tells whether one
-  // did.
+  // did. A query enqueues no work, so that its calls may fail with any code.
   template <class Call>
-  DLBridgeStatus Try(Call call) {
+  DLBridgeStatus Query(Call call) {
+    return Try(call, true);
+  }
+  template <class Call>
+  DLBridgeStatus Try(Call call, bool is_query = false) {
     const Fault fault = Fault::Take(&input_, driver_.can_fail());
+    // The first two codes tell nothing of the work of a stream.
+    driver_.SetCode(fault.of_driver && is_query ? input_.Byte()
+                                                : static_cast<size_t>(fault.nth % 2));
     DLBridgeError error = GarbageError();
     failed_ = false;
     if (fault.nth == 0) {
@@ -340,8 +359,8 @@ class Program {
   // one?
   bool IsPlain(const Buffer& from, const Buffer& to, size_t stream, const Layout& layout) const {
     const int device = DeviceOf(stream);
-    return layout.compact && (from.device < 0) != (to.device < 0) &&
-           (from.device == device || to.device == device);
+    return from.odd == nullptr && to.odd == nullptr && layout.compact &&
+           (from.device < 0) != (to.device < 0) && (from.device == device || to.device == device);
   }
 
   DLBridgeCopySpec TargetSpec(const Buffer& to, size_t at, size_t bytes, size_t stream,
@@ -360,7 +379,9 @@ class Program {
   // Copies between two buffers, and lets go of both ends before the work has run.
   void CopyAsync() {
     Buffer* from = TakeBuffer();
-    Buffer* to = TakeBuffer();
+    CopyBetween(from, TakeBuffer());
+  }
+  void CopyBetween(Buffer* from, Buffer* to) {
     const size_t stream = TakeStream();
     const Layout layout = TakeLayout();
     const Bytes gathered = Gather(layout, from->content);
@@ -379,7 +400,8 @@ class Program {
           status == DLBRIDGE_OK || failed_ || !IsPlain(*from, *to, stream, layout));
     source->deleter(source);
     if (status != DLBRIDGE_OK) {
-      return Recover();
+      Recover();
+      return to->odd != nullptr && !lost_ ? Poke(&driver_, *to, to->content) : void();
     }
     copy->deleter(copy);
     std::copy(gathered.begin(), gathered.end(), to->content.begin() + static_cast<int64_t>(at));
@@ -435,8 +457,8 @@ class Program {
   }
 
   // A copy that waits. Without a stream, the program has waited for the work on the source.
-  void CopyNow() {
-    Buffer* from = TakeBuffer();
+  void CopyNow() { CopyOut(TakeBuffer()); }
+  void CopyOut(Buffer* from) {
     const size_t stream = TakeStream();
     const Layout layout = TakeLayout();
     const Bytes gathered = Gather(layout, from->content);
@@ -472,6 +494,9 @@ class Program {
     Order(to, stream);
     const Bytes& bytes = TakeWork(static_cast<size_t>(1 + input_.Below(300)));
     const auto at = static_cast<size_t>(input_.Below(kSize - bytes.size()));
+    Trace() += "  stream " + std::to_string(stream) + ", buffer " +
+               std::to_string(to - buffers_.data()) + ", bytes " + std::to_string(at) + " to " +
+               std::to_string(at + bytes.size()) + "\n";
     driver_.Enqueue(stream, to->memory, at, bytes);
     std::copy(bytes.begin(), bytes.end(), to->content.begin() + static_cast<int64_t>(at));
   }
@@ -592,7 +617,7 @@ class Program {
     }
     DLBridgePointerInfo info = DLBRIDGE_POINTER_INFO_INIT;
     info.options = input_.Flag() ? DLBRIDGE_POINTER_INFO_PEERS : 0;
-    const DLBridgeStatus status = Try(
+    const DLBridgeStatus status = Query(
         [&](DLBridgeError* error) { return dlbridge_pointer_info(&asked, label, &info, error); });
     if (status != DLBRIDGE_OK || !known || buffer.device < 0 || failed_) {
       return AfterQuery();
@@ -601,7 +626,10 @@ class Program {
                                             asked.backend != DLBRIDGE_BACKEND_NONE ||
                                             !IsSame(label, LabelOf(buffer)));
     if (info.backend == driver_.backend()) {
-      Check("the label", IsSame(info.device, driver_.Label(buffer.device)));
+      // A driver that does not know the application's numbers keeps one that is not registered.
+      const bool kept =
+          !driver_.knows_devices() && IsSame(info.device, label) && label.device_id >= kDevices;
+      Check("the label", kept || IsSame(info.device, driver_.Label(buffer.device)));
       Check("the range", info.size == 0 || info.base == 0 ||
                              (info.base <= asked.handle && asked.handle < info.base + info.size));
     }
@@ -628,7 +656,7 @@ class Program {
     spec.shape = &shape;
     DLManagedTensorVersioned* tensor = nullptr;
     const DLBridgeStatus status =
-        Try([&](DLBridgeError* error) { return dlbridge_wrap(&spec, &tensor, error); });
+        Query([&](DLBridgeError* error) { return dlbridge_wrap(&spec, &tensor, error); });
     CheckEqual("a tensor on success only", status == DLBRIDGE_OK, tensor != nullptr);
     if (IsSame(spec.device, LabelOf(buffer))) {
       Check("memory in its place is wrapped", status == DLBRIDGE_OK || failed_ || !fits);
@@ -645,7 +673,7 @@ class Program {
     DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
     const DLDevice label = TakeLabel(*TakeBuffer());
     const DLBridgeStatus status =
-        Try([&](DLBridgeError* error) { return dlbridge_context_find(label, 0, &found, error); });
+        Query([&](DLBridgeError* error) { return dlbridge_context_find(label, 0, &found, error); });
     // Other types of devices share the contexts of the driver's own.
     Check("the entry is the device's", status != DLBRIDGE_OK ||
                                            label.device_type != driver_.Label(0).device_type ||
@@ -713,8 +741,7 @@ class Program {
   // ------------------------------------------------------------------------------ other processes
 
   // Exports; where the driver allows it, this process imports what it exported.
-  void Travel() {
-    const Buffer& buffer = *TakeBuffer();
+  void Travel(const Buffer& buffer) {
     const size_t stream = TakeStream();
     const Layout layout = TakeLayout();
     DLManagedTensorVersioned* tensor = Wrap(buffer, layout, nullptr, 0);
@@ -728,41 +755,66 @@ class Program {
     spec.stream = input_.OneIn(3) ? &streams_[stream] : nullptr;
     spec.options = input_.OneIn(4) ? DLBRIDGE_IPC_READ_ONLY : 0;
     DLBridgeIpcSizes sizes = DLBRIDGE_IPC_SIZES_INIT;
-    const DLBridgeStatus status = Try(
+    const DLBridgeStatus status = Query(
         [&](DLBridgeError* error) { return dlbridge_ipc_export(tensor, &spec, &sizes, error); });
-    if (status == DLBRIDGE_OK && driver_.opens_own_memory()) {
-      Import(buffer, bytes, sizes, fds);
-    }
-    for (uint64_t i = 0; status == DLBRIDGE_OK && i < sizes.fd_count; ++i) {
-      CheckEqual("an import leaves the files", 0, close(fds[i]));
+    if (status == DLBRIDGE_OK) {
+      const std::vector<int32_t> files(fds, fds + sizes.fd_count);
+      if (driver_.opens_own_memory()) {
+        std::vector<uint8_t> message(bytes, bytes + sizes.buffer_size);
+        const DLDevice label = LabelOf(buffer);
+        if (input_.OneIn(4)) {
+          message[input_.Below(sizes.buffer_size)] ^= input_.Byte();
+        }
+        ImportTensor(message, files, &label, nullptr);
+      }
+      for (const int32_t file : files) {
+        CheckEqual("an import leaves the files", 0, close(file));
+      }
     }
     tensor->deleter(tensor);
     AfterQuery();
   }
-  void Import(const Buffer& buffer, uint8_t* bytes, const DLBridgeIpcSizes& sizes,
-              const int32_t* fds) {
-    if (input_.OneIn(4)) {
-      bytes[input_.Below(sizes.buffer_size)] ^= input_.Byte();
-    }
+
+  // Imports what a process has exported: with this label, and with these bytes if it is given.
+  void ImportTensor(const std::vector<uint8_t>& message, const std::vector<int32_t>& files,
+                    const DLDevice* label, const Bytes* content) {
+    DLBridgeStream none = DLBRIDGE_STREAM_INIT;
+    none.kind = DLBRIDGE_STREAM_NO_SYNC;
+    const size_t stream = TakeStream();
     DLBridgeIpcImportSpec spec = DLBRIDGE_IPC_IMPORT_SPEC_INIT;
-    spec.buffer = bytes;
-    spec.buffer_size = sizes.buffer_size;
-    spec.fds = fds;
-    spec.fd_count = sizes.fd_count;
+    spec.buffer = message.data();
+    spec.buffer_size = message.size();
+    spec.fds = files.empty() ? nullptr : files.data();
+    spec.fd_count = files.size();
+    spec.stream = input_.Pick<const DLBridgeStream*>({nullptr, &streams_[stream], &none});
     DLManagedTensorVersioned* copy = nullptr;
     const DLBridgeStatus status =
-        Try([&](DLBridgeError* error) { return dlbridge_ipc_import(&spec, &copy, error); });
+        Query([&](DLBridgeError* error) { return dlbridge_ipc_import(&spec, &copy, error); });
     CheckEqual("a tensor on success only", status == DLBRIDGE_OK, copy != nullptr);
+    Check([&] { return std::string("an import: ") + dlbridge_status_name(status); },
+          status == DLBRIDGE_OK || failed_ || content == nullptr || driver_.may_refuse_import());
     if (copy != nullptr) {
-      Check("the label of an import", IsSame(copy->dl_tensor.device, LabelOf(buffer)));
+      CheckImported(*copy, label, content, stream);
       copy->deleter(copy);
+    }
+    AfterQuery();
+  }
+  void CheckImported(const DLManagedTensorVersioned& copy, const DLDevice* label,
+                     const Bytes* content, size_t stream) {
+    Check("the label of an import", label == nullptr || IsSame(copy.dl_tensor.device, *label));
+    if (content != nullptr && !lost_) {
+      Synchronize(stream);
+      DLBridgeBuffer memory = buffers_[0].memory;
+      memory.handle = reinterpret_cast<uintptr_t>(copy.dl_tensor.data) + copy.dl_tensor.byte_offset;
+      Check("the bytes of an import", driver_.Peek(memory, content->size()) == *content);
     }
   }
 
   static void Named(const char* step) { Trace() += std::string(step) + "\n"; }
 
   void Step() {
-    switch (input_.Below(22)) {
+    const auto step = static_cast<size_t>(input_.Below(32));
+    switch (step) {
       case 0:
       case 1:
       case 2:
@@ -798,11 +850,15 @@ class Program {
       case 19:
         return Named("OddStreams"), OddStreams();
       case 20:
-        return Named("Travel"), Travel();
-      default:
+        return Named("Travel"), Travel(*TakeBuffer());
+      case 21:
         return Named("Verify"), Verify(TakeBuffer());
+      default:
+        return OtherStep(step - 22);
     }
   }
+  // Steps 0 to 9 of a derived class.
+  virtual void OtherStep(size_t step) = 0;
 
   // Everything has its last value, nothing is held, and the driver saw no wrong call.
   void End() {
@@ -815,12 +871,12 @@ class Program {
     }
     for (Loan& loan : loans_) {
       CheckEqual("releases of the memory of a step", 1, loan.released);
-      if (loan.memory.device >= 0 && !lost_) {
+      if (loan.memory.device >= 0 && (!lost_ || driver_.settles_all())) {
         driver_.Free(loan.memory.memory);
       }
     }
     driver_.CheckEnd(lost_);
-    if (lost_) {
+    if (lost_ && !driver_.settles_all()) {
       static auto& abandoned = *new std::list<Loan>;
       static auto& kernels = *new std::list<Bytes>;
       abandoned.splice(abandoned.end(), loans_);
@@ -839,14 +895,5 @@ class Program {
 };
 
 }  // namespace dlbridge_fuzz
-
-// A target: the program on one driver, which lives as long as the process.
-#define DLBRIDGE_FUZZ_DRIVER(type)                                          \
-  extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) { \
-    static auto& driver = *new dlbridge_fuzz::type;                         \
-    dlbridge_fuzz::Input input(data, size);                                 \
-    dlbridge_fuzz::Program(&input, &driver).Run();                          \
-    return 0;                                                               \
-  }
 
 #endif  // DLBRIDGE_TESTS_FUZZ_DEVICES_PROGRAM_H_

@@ -2,7 +2,7 @@
 // The program of devices/program.h on the strict fake of a Level Zero driver, under the real
 // loader.
 #include "device/level_zero_world.h"
-#include "fuzz/devices/program.h"
+#include "fuzz/devices/whole_program.h"
 
 namespace dlbridge_fuzz {
 namespace {
@@ -20,7 +20,8 @@ uint8_t* At(const DLBridgeBuffer& buffer) {
 // queue.
 class LevelZero final : public Driver {
  public:
-  LevelZero() : world_(*Make()), context_(world_.MakeContext()) {
+  LevelZero()
+      : world_(*Make()), context_(world_.MakeContext()), unregistered_(world_.MakeContext()) {
     for (int device = 0; device < kDevices; ++device) {
       const auto index = static_cast<size_t>(device);
       world_.Register(device, index, context_);
@@ -61,7 +62,9 @@ class LevelZero final : public Driver {
     return {At(buffer), At(buffer) + size};
   }
   void Enqueue(size_t stream, const DLBridgeBuffer& to, size_t at, const Bytes& bytes) override {
+    // Work of the program on a stream is in order; that of a list is not.
     if (stream % 2 == 0) {
+      CheckZe(world_.ze.zeCommandListAppendBarrier(lists_[stream / 2], nullptr, 0, nullptr));
       CheckZe(world_.ze.zeCommandListAppendMemoryCopy(lists_[stream / 2], At(to) + at, bytes.data(),
                                                       bytes.size(), nullptr, 0, nullptr));
       return;
@@ -69,6 +72,7 @@ class LevelZero final : public Driver {
     ze_command_list_handle_t list = nullptr;
     const ze_command_list_desc_t desc = {ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
     CheckZe(world_.ze.zeCommandListCreate(context_, world_.devices[stream / 2], &desc, &list));
+    CheckZe(world_.ze.zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
     CheckZe(world_.ze.zeCommandListAppendMemoryCopy(list, At(to) + at, bytes.data(), bytes.size(),
                                                     nullptr, 0, nullptr));
     CheckZe(world_.ze.zeCommandListClose(list));
@@ -76,14 +80,145 @@ class LevelZero final : public Driver {
     works_.push_back(list);
   }
 
+  // ----------------------------------------------------------------------- other kinds of memory
+
+  enum Kind : size_t { kShared, kHost, kSubDevice, kNoContext, kUnregistered, kUnknown, kKinds };
+  size_t odd_kinds() const override { return kKinds; }
+
+  OddMemory AllocateOdd(size_t kind, int device, size_t bytes) override {
+    const ze_device_mem_alloc_desc_t desc = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0,
+                                             0};
+    const ze_host_mem_alloc_desc_t host = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
+    const auto index = static_cast<size_t>(device);
+    ze_device_handle_t native = world_.devices[index];
+    OddMemory made;
+    made.kind = kind;
+    made.device = device;
+    made.label = Label(device);
+    made.found = DLBRIDGE_MEMORY_USM_DEVICE;
+    void* pointer = nullptr;
+    switch (kind) {
+      case kShared:
+        made.found = DLBRIDGE_MEMORY_USM_SHARED;
+        CheckZe(world_.ze.zeMemAllocShared(context_, &desc, &host, bytes, 64, native, &pointer));
+        break;
+      case kHost:
+        made.found = DLBRIDGE_MEMORY_USM_HOST;
+        CheckZe(world_.ze.zeMemAllocHost(context_, &host, bytes, 64, &pointer));
+        break;
+      case kSubDevice:
+        native = world_.parts[index].empty() ? native : world_.parts[index][0];
+        CheckZe(world_.ze.zeMemAllocDevice(context_, &desc, bytes, 64, native, &pointer));
+        break;
+      default:
+        CheckZe(world_.ze.zeMemAllocDevice(kind < kUnregistered ? context_ : unregistered_, &desc,
+                                           bytes, 64, native, &pointer));
+    }
+    made.memory = dlbridge_buffer_level_zero(
+        pointer, kind == kNoContext || kind == kUnknown
+                     ? nullptr
+                     : (kind == kUnregistered ? unregistered_ : context_));
+    if (kind >= kUnregistered) {
+      made.found = 0;
+      made.is_copied = false;
+      made.is_wrapped = kind == kUnknown && !IsVariant("next");
+    }
+    return made;
+  }
+  void FreeOdd(const OddMemory& memory) override {
+    CheckZe(world_.ze.zeMemFree(memory.kind >= kUnregistered ? unregistered_ : context_,
+                                At(memory.memory)));
+  }
+
+  // -------------------------------------------------------------------------- contexts that end
+
+  // Registered with a callback, which ends the context, or without one.
+  struct Ending {
+    LevelZero* self;
+    ze_context_handle_t context;
+    ze_command_list_handle_t list;
+    void* memory;
+    bool lost = false;  // work may be left, so that nothing can be destroyed
+    static void Run(void* context, const DLBridgeContextEntry* /*entry*/) {
+      auto* ending = static_cast<Ending*>(context);
+      const auto& ze = ending->self->world_.ze;
+      if (!ending->lost) {
+        CheckZe(ze.zeMemFree(ending->context, ending->memory));
+        CheckZe(ze.zeCommandListDestroy(ending->list));
+        CheckZe(ze.zeContextDestroy(ending->context));
+      }
+      --ending->self->endings_;
+      delete ending;
+    }
+  };
+  bool MakePassing(int device, unsigned variant, Passing* out) override {
+    const auto index = static_cast<size_t>(device);
+    auto* ending = new Ending{this, nullptr, nullptr, nullptr, false};
+    const ze_context_desc_t desc = {ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
+    CheckZe(world_.ze.zeContextCreate(world_.drivers[0], &desc, &ending->context));
+    const ze_command_queue_desc_t queue = dlbridge_test::World::QueueDesc(0);
+    CheckZe(world_.ze.zeCommandListCreateImmediate(ending->context, world_.devices[index], &queue,
+                                                   &ending->list));
+    const ze_device_mem_alloc_desc_t mem = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
+    CheckZe(world_.ze.zeMemAllocDevice(ending->context, &mem, kSize, 64, world_.devices[index],
+                                       &ending->memory));
+    DLBridgeContextEntry entry = dlbridge_context_entry_level_zero(
+        device, world_.driver_of[index], world_.devices[index], ending->context);
+    out->needs_wait = variant % 2 == 0;
+    if (!out->needs_wait) {
+      entry.release = Ending::Run;
+      entry.release_context = ending;
+    }
+    DLBridgeError error = GarbageError();
+    const DLBridgeStatus status = dlbridge_context_register(&entry, &out->entry, &error);
+    Check([&] { return std::string("a registration: ") + error.message; }, status == DLBRIDGE_OK);
+    ++endings_;
+    // Any context of the variant's driver knows the memory, and the library asks the label's.
+    out->travels = !IsVariant("next");
+    out->device = device;
+    out->label = Label(device);
+    out->stream = dlbridge_stream_level_zero(ending->list, ending->context, out->label);
+    out->memory = dlbridge_buffer_level_zero(ending->memory, ending->context);
+    out->context = ending;
+    return true;
+  }
+  void EndPassing(Passing* passing, bool lost) override {
+    static_cast<Ending*>(passing->context)->lost = lost;
+    CheckStatus(DLBRIDGE_OK, dlbridge_context_unregister(passing->entry, nullptr));
+    if (passing->needs_wait) {
+      Ending::Run(passing->context, nullptr);
+    }
+  }
+
+  bool Break(int /*device*/, unsigned how) override {
+    // Lists that the fake has lost stay unusable in one process: rare, so that others are tried.
+    if (how != 7) {
+      return false;
+    }
+    world_.fake.fake_ze_lose(1);
+    return true;
+  }
+  void Mend(int /*device*/) override { world_.fake.fake_ze_lose(0); }
+  bool loses_work() const override { return true; }
+
+  void SetCode(size_t choice) override {
+    constexpr uint32_t kCodes[] = {kUnknownCode,
+                                   ZE_RESULT_ERROR_UNSUPPORTED_FEATURE,
+                                   ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY,
+                                   ZE_RESULT_ERROR_INVALID_ARGUMENT,
+                                   ZE_RESULT_ERROR_UNSUPPORTED_VERSION,
+                                   ZE_RESULT_ERROR_DEVICE_LOST,
+                                   ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE};
+    code_ = kCodes[choice % (sizeof kCodes / sizeof kCodes[0])];
+  }
   std::string FailAny(int nth, bool for_good) override {
     char names[1 << 14];
     world_.fake.fake_ze_failed(names, sizeof names);
     if (for_good) {
-      world_.fake.fake_ze_fail_all(kUnknown, static_cast<uint32_t>(nth));
+      world_.fake.fake_ze_fail_all(code_, static_cast<uint32_t>(nth));
     } else {
-      world_.fake.fake_ze_fail_all(kUnknown, 0);
-      world_.fake.fake_ze_fail(nullptr, kUnknown, static_cast<uint32_t>(nth));
+      world_.fake.fake_ze_fail_all(code_, 0);
+      world_.fake.fake_ze_fail(nullptr, code_, static_cast<uint32_t>(nth));
     }
     return names;
   }
@@ -100,23 +235,34 @@ class LevelZero final : public Driver {
     lost_ = lost_ || lost;
     CheckEqual("violations of the driver's rules", std::string(), world_.fake.Violation());
     if (!lost_) {
-      Check("pools of events, one per device", world_.fake.fake_ze_live("pool") <= kDevices);
+      CheckEqual("contexts that the library still holds", size_t{0}, endings_);
+      Check("pools of events, one per device", world_.fake.fake_ze_live("pool") <= kDevices + 1);
       // The library keeps lists for marks.
       Check("lists", world_.fake.fake_ze_live("list") <= kDevices + kDevices * 32);
     }
   }
 
  private:
-  static constexpr uint32_t kUnknown = 0x7ffffffe;
+  static constexpr uint32_t kUnknownCode = 0x7ffffffe;
 
   static dlbridge_test::World* Make() {
     ThrowOnFailures();
+    if (IsVariant("next")) {
+      // A newer loader, and a driver whose contexts know all memory.
+      setenv("DLBRIDGE_LIBZE", FAKE_LEVEL_ZERO_LOADER, 1);
+      dlbridge_test::SetEnvironment(
+          {{"FAKE_ZE_TABLE", "driver"}, {"FAKE_ZE_IPC", "process"}, {"FAKE_ZE_PEERS", "0>1"}});
+      return new dlbridge_test::World(FAKE_LEVEL_ZERO_LOADER);
+    }
     dlbridge_test::SetEnvironment({});
     return new dlbridge_test::World;
   }
 
   dlbridge_test::World& world_;
   ze_context_handle_t context_;
+  ze_context_handle_t unregistered_;
+  uint32_t code_ = kUnknownCode;
+  size_t endings_ = 0;  // contexts whose end has not come
   ze_command_list_handle_t lists_[kDevices];
   ze_command_queue_handle_t queues_[kDevices];
   std::vector<ze_command_list_handle_t> works_;

@@ -2,7 +2,7 @@
 // The program of devices/program.h on PoCL, a real driver of OpenCL, whose work runs at once. There
 // is one device; each half of the program's has its own context.
 #include "device/opencl_world.h"
-#include "fuzz/devices/program.h"
+#include "fuzz/devices/whole_program.h"
 
 namespace dlbridge_fuzz {
 namespace {
@@ -16,17 +16,15 @@ class OpenCl final : public Driver {
  public:
   OpenCl() {
     dlbridge_test::UseShim();
-    cl_platform_id platform = nullptr;
-    cl_device_id device = nullptr;
-    CheckCl(CL(clGetPlatformIDs)(1, &platform, nullptr));
-    CheckCl(CL(clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr));
+    CheckCl(CL(clGetPlatformIDs)(1, &platform_, nullptr));
+    CheckCl(CL(clGetDeviceIDs)(platform_, CL_DEVICE_TYPE_ALL, 1, &device_, nullptr));
     cl_int code = CL_SUCCESS;
     for (Half& half : halves_) {
-      half.context = CL(clCreateContext)(nullptr, 1, &device, nullptr, nullptr, &code);
+      half.context = CL(clCreateContext)(nullptr, 1, &device_, nullptr, nullptr, &code);
       CheckCl(code);
-      half.own = MakeQueue(half.context, device, 0);
-      half.streams[0] = MakeQueue(half.context, device, 0);
-      half.streams[1] = MakeQueue(half.context, device, 0);
+      half.own = MakeQueue(half.context, device_, 0);
+      half.streams[0] = MakeQueue(half.context, device_, 0);
+      half.streams[1] = MakeQueue(half.context, device_, 0);
     }
     Start();
   }
@@ -45,17 +43,28 @@ class OpenCl final : public Driver {
     return dlbridge_buffer_cl_mem(mem, nullptr);
   }
   void Free(const DLBridgeBuffer& buffer) override { CheckCl(CL(clReleaseMemObject)(At(buffer))); }
+  // By a buffer of the application, since the host may not access every buffer.
   void Poke(const DLBridgeBuffer& buffer, const Bytes& bytes) override {
-    cl_command_queue own = OwnOf(buffer);
-    CheckCl(CL(clEnqueueWriteBuffer)(own, At(buffer), CL_TRUE, 0, bytes.size(), bytes.data(), 0,
-                                     nullptr, nullptr));
-    // After a blocking write the source is free, but the buffer may not be written yet.
-    CheckCl(CL(clFinish)(own));
+    const Half& half = HalfOf(buffer);
+    cl_int code = CL_SUCCESS;
+    cl_mem staged = CL(clCreateBuffer)(half.context, CL_MEM_COPY_HOST_PTR, bytes.size(),
+                                       const_cast<uint8_t*>(bytes.data()), &code);
+    CheckCl(code);
+    CheckCl(CL(clEnqueueCopyBuffer)(half.own, staged, At(buffer), 0, 0, bytes.size(), 0, nullptr,
+                                    nullptr));
+    CheckCl(CL(clFinish)(half.own));
+    CheckCl(CL(clReleaseMemObject)(staged));
   }
   Bytes Peek(const DLBridgeBuffer& buffer, size_t size) override {
+    const Half& half = HalfOf(buffer);
     Bytes bytes(size);
-    CheckCl(CL(clEnqueueReadBuffer)(OwnOf(buffer), At(buffer), CL_TRUE, 0, size, bytes.data(), 0,
-                                    nullptr, nullptr));
+    cl_int code = CL_SUCCESS;
+    cl_mem staged = CL(clCreateBuffer)(half.context, CL_MEM_READ_WRITE, size, nullptr, &code);
+    CheckCl(code);
+    CheckCl(CL(clEnqueueCopyBuffer)(half.own, At(buffer), staged, 0, 0, size, 0, nullptr, nullptr));
+    CheckCl(CL(clEnqueueReadBuffer)(half.own, staged, CL_TRUE, 0, size, bytes.data(), 0, nullptr,
+                                    nullptr));
+    CheckCl(CL(clReleaseMemObject)(staged));
     return bytes;
   }
   void Enqueue(size_t stream, const DLBridgeBuffer& to, size_t at, const Bytes& bytes) override {
@@ -66,21 +75,137 @@ class OpenCl final : public Driver {
                                      nullptr, nullptr));
   }
 
-  // PoCL waits for ever for a queue between whose commands some calls have failed.
-  // opencl_faults_test lets each call fail with nothing else enqueued.
-  bool can_fail() const override { return false; }
-  std::string FailAny(int /*nth*/, bool /*for_good*/) override { return ""; }
+  // ----------------------------------------------------------------------- other kinds of memory
+
+  enum Kind : size_t {
+    kReadOnly,   // kernels only read it
+    kWriteOnly,  // kernels only write to it
+    kHostReads,
+    kHostWrites,
+    kHostNoAccess,
+    kOfHost,  // CL_MEM_USE_HOST_PTR
+    kPart,    // a sub-buffer
+    kImage,
+    kKinds
+  };
+  size_t odd_kinds() const override { return kKinds; }
+
+  OddMemory AllocateOdd(size_t kind, int device, size_t bytes) override {
+    OddMemory made;
+    made.kind = kind;
+    made.device = device;
+    made.label = Label(device);
+    made.found = DLBRIDGE_MEMORY_CL_MEM;
+    const Half& half = halves_[device];
+    cl_int code = CL_SUCCESS;
+    cl_mem mem = nullptr;
+    if (kind == kImage) {
+      const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+      cl_image_desc description = {};
+      description.image_type = CL_MEM_OBJECT_IMAGE2D;
+      description.image_width = 16;
+      description.image_height = 16;
+      mem =
+          CL(clCreateImage)(half.context, CL_MEM_READ_WRITE, &format, &description, nullptr, &code);
+      made.found = 0;
+      made.is_copied = false;
+      made.is_rejected = true;
+    } else if (kind == kPart) {
+      const cl_buffer_region region = {kPartOffset, bytes};
+      cl_mem parent =
+          CL(clCreateBuffer)(half.context, CL_MEM_READ_WRITE, kPartOffset + bytes, nullptr, &code);
+      CheckCl(code);
+      mem = CL(clCreateSubBuffer)(parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+      CheckCl(CL(clReleaseMemObject)(parent));
+    } else {
+      constexpr cl_mem_flags kFlags[] = {CL_MEM_READ_ONLY,
+                                         CL_MEM_WRITE_ONLY,
+                                         CL_MEM_READ_WRITE | CL_MEM_HOST_READ_ONLY,
+                                         CL_MEM_READ_WRITE | CL_MEM_HOST_WRITE_ONLY,
+                                         CL_MEM_READ_WRITE | CL_MEM_HOST_NO_ACCESS,
+                                         CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR};
+      mem = CL(clCreateBuffer)(half.context, kFlags[kind], bytes, kind == kOfHost ? host_ : nullptr,
+                               &code);
+      made.is_writable = kind != kReadOnly;
+    }
+    CheckCl(code);
+    made.memory = dlbridge_buffer_cl_mem(mem, nullptr);
+    return made;
+  }
+  void FreeOdd(const OddMemory& memory) override { Free(memory.memory); }
+
+  // -------------------------------------------------------------------------- contexts that end
+
+  bool MakePassing(int device, unsigned variant, Passing* out) override {
+    cl_int code = CL_SUCCESS;
+    cl_context context = CL(clCreateContext)(nullptr, 1, &device_, nullptr, nullptr, &code);
+    CheckCl(code);
+    cl_command_queue queue = MakeQueue(
+        context, device_,
+        variant % 2 == 0 ? 0 : cl_queue_properties{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE});
+    cl_mem mem = CL(clCreateBuffer)(context, CL_MEM_READ_WRITE, kSize, nullptr, &code);
+    CheckCl(code);
+    out->device = device;
+    out->label = Label(device);
+    out->stream = dlbridge_stream_opencl(queue, out->label);
+    out->memory = dlbridge_buffer_cl_mem(mem, variant == 1 ? context : nullptr);
+    out->context = context;
+    passing_ = {context, queue, {nullptr, nullptr}};
+    if (variant >= 2) {
+      DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
+      entry.backend = DLBRIDGE_BACKEND_OPENCL;
+      entry.device = out->label;
+      entry.platform = reinterpret_cast<uintptr_t>(platform_);
+      entry.native_device = reinterpret_cast<uintptr_t>(device_);
+      entry.context = reinterpret_cast<uintptr_t>(context);
+      if (variant == 3) {
+        entry.queue = reinterpret_cast<uintptr_t>(queue);
+        entry.queue_kind = DLBRIDGE_STREAM_QUEUE;
+      }
+      DLBridgeError error = GarbageError();
+      const DLBridgeStatus status = dlbridge_context_register(&entry, &out->entry, &error);
+      Check([&] { return std::string("a registration: ") + error.message; }, status == DLBRIDGE_OK);
+    }
+    return true;
+  }
+  void EndPassing(Passing* passing, bool /*lost*/) override {
+    if (passing->entry != 0) {
+      CheckStatus(DLBRIDGE_OK, dlbridge_context_unregister(passing->entry, nullptr));
+    }
+    Free(passing->memory);
+    CheckCl(CL(clReleaseCommandQueue)(passing_.own));
+    CheckCl(CL(clReleaseContext)(passing_.context));
+    passing_ = {};
+  }
+
+  void SetCode(size_t choice) override {
+    constexpr cl_int kCodes[] = {CL_OUT_OF_HOST_MEMORY, CL_INVALID_VALUE,      CL_OUT_OF_RESOURCES,
+                                 CL_INVALID_OPERATION,  CL_INVALID_MEM_OBJECT, -9999};
+    code_ = kCodes[choice % (sizeof kCodes / sizeof kCodes[0])];
+  }
+  std::string FailAny(int nth, bool for_good) override {
+    static const auto fail = SHIM(shim_fail_any);
+    char failed[1 << 14];
+    fail(code_, nth, for_good ? 1 : 0, failed, sizeof failed);
+    return failed;
+  }
+  void Settle() override {
+    for (const Half& half : halves_) {
+      CheckCl(CL(clFinish)(half.own));
+      CheckCl(CL(clFinish)(half.streams[0]));
+      CheckCl(CL(clFinish)(half.streams[1]));
+    }
+  }
 
   void Begin() override { before_ = dlbridge_test::Live(); }
   void CheckEnd(bool lost) override {
-    lost_ = lost_ || lost;
-    if (lost_) {
-      return;
+    if (lost) {
+      return;  // objects that could not be released stay
     }
     // A thread of the driver may release the last reference.
     Check("events and buffers", dlbridge_test::Settles([this] {
             const ShimLive now = dlbridge_test::Live();
-            return now.events == before_.events && now.mems == before_.mems;
+            return now.events <= before_.events && now.mems <= before_.mems;
           }));
     const ShimLive after = dlbridge_test::Live();
     // The library keeps a queue for each context.
@@ -103,15 +228,27 @@ class OpenCl final : public Driver {
     CheckCl(code);
     return queue;
   }
-  cl_command_queue OwnOf(const DLBridgeBuffer& buffer) const {
+  const Half& HalfOf(const DLBridgeBuffer& buffer) const {
     cl_context context = nullptr;
     CheckCl(CL(clGetMemObjectInfo)(At(buffer), CL_MEM_CONTEXT, sizeof context, &context, nullptr));
-    return halves_[context == halves_[0].context ? 0 : 1].own;
+    for (const Half& half : halves_) {
+      if (half.context == context) {
+        return half;
+      }
+    }
+    return passing_;
   }
 
+  // PoCL aligns sub-buffers to 128 bytes.
+  static constexpr size_t kPartOffset = 1024;
+
+  cl_platform_id platform_ = nullptr;
+  cl_device_id device_ = nullptr;
   Half halves_[kDevices];
+  Half passing_ = {};
+  alignas(128) uint8_t host_[kSize];
   ShimLive before_ = {};
-  bool lost_ = false;  // objects that could not be released stay
+  cl_int code_ = CL_OUT_OF_HOST_MEMORY;
 };
 
 }  // namespace
