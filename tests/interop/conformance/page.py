@@ -118,9 +118,9 @@ def summary(reports):
     yield "seconds. `CPU` is the run's CPU time in seconds. `-`: no check of the group applies, as"
     yield "with the C exchange API of a library without it."
     yield ""
-    yield "`streams`: dpnp's work is held back by gates on queues of SYCL, on the CPU. No library here ran"
-    yield "on a GPU: the checks of CUDA's streams are proved by a right and a wrong library on a fake"
-    yield "driver (`bindings/python/tests/test_conformance_streams.py`)."
+    yield "`streams`: gates on queues of SYCL hold dpnp's work back, on the CPU. No library here"
+    yield "ran on a GPU: a right and a wrong library on a fake driver prove the checks of CUDA's"
+    yield "streams (`bindings/python/tests/test_conformance_streams.py`)."
     yield ""
     yield from NOT_RUN
     yield ""
