@@ -413,7 +413,7 @@ def travel(session):
 @stage
 def matrix(session):
     """Every pair of every framework, and the conformance kit on each (under 45 minutes)."""
-    stages.noxfiles(session, [("tests/interop", ("-s", "whole", "old", "conformance"))])
+    stages.noxfiles(session, [("tests/interop", ("-s", "whole", "old", "conformance", "adapted"))])
 
 
 # ------------------------------------------------------------------------------------ ABI, package
