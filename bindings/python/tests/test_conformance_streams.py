@@ -20,7 +20,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 BUILT = ROOT / "build/dev/tests/fakes/fake_cuda/libcuda.so.1"
 CHECKS = ["stream-export", "stream-default", "stream-legacy", "stream-per-thread"]
-CHECKS += ["stream-unordered", "stream-to-host", "stream-zero", "stream-import"]
+CHECKS += [
+    "stream-unordered",
+    "stream-to-host",
+    "stream-zero",
+    "stream-import",
+    "table-current-stream",
+]
 pytestmark = [
     pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="no sanitizers"),
     pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="one version of Python is enough"),
@@ -87,7 +93,9 @@ def test_a_library_that_does_not_order_streams_fails_each_time(driver):
     texts = {one.name: one.found for one in report.failures}
     assert texts["stream-unordered"] == "it waited for the work"
     assert texts["stream-zero"] == "b'dltensor'"
-    late = [name for name in CHECKS if name not in ("stream-unordered", "stream-zero")]
+    assert texts["table-current-stream"] == "0x1"
+    others = ("stream-unordered", "stream-zero", "table-current-stream")
+    late = [name for name in CHECKS if name not in others]
     assert all(texts[name].startswith("00 00 00 00") for name in late), texts
 
 

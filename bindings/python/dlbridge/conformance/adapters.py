@@ -134,6 +134,10 @@ class Adapter:
         elements in C order by work on that stream."""
         raise Unsupported("the adapter has no read_on(source, stream)")
 
+    def use(self, stream: Any) -> contextlib.AbstractContextManager[Any]:
+        """A context in which the stream is the one that the library works on."""
+        raise Unsupported("the adapter has no use(stream)")
+
     def settle(self) -> None:
         """Makes a library that defers the release of foreign memory release it."""
 
@@ -165,7 +169,7 @@ class FileAdapter(Adapter):
 
     _FUNCTIONS = (
         *("make", "consume", "read", "shape", "dtype", "address", "writable", "write"),
-        *("delayed", "streams", "make_on", "read_on", "settle"),
+        *("delayed", "streams", "make_on", "read_on", "use", "settle"),
     )
     _VALUES = ("title", "unsupported", "forks", "code")
 

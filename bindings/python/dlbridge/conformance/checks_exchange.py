@@ -35,16 +35,20 @@ _MEMBERS = [field[0] for field in DLPackExchangeAPI._fields_[1:]]
 _OPTIONAL = "dltensor_from_py_object_no_sync"
 
 
-def _attribute(kit: Kit) -> Any:
-    found = getattr(type(kit.array()), ATTRIBUTE, None)
+def _attribute(array: Any) -> Any:
+    found = getattr(type(array), ATTRIBUTE, None)
     if found is None:
         raise Skip(f"the type has no {ATTRIBUTE}")
     return found
 
 
 def _table(kit: Kit) -> Any:
+    return table_of(kit.array())
+
+
+def table_of(array: Any) -> Any:
     """The first table; an address as an integer is a check of its own."""
-    found = _attribute(kit)
+    found = _attribute(array)
     address = found if isinstance(found, int) else None
     if capsules.is_capsule(found):
         address = capsules.pointer(found, capsules.name(found))
@@ -80,7 +84,7 @@ def _called(function: Any, *arguments: Any) -> tuple[int, bool]:
 
 @check("table-capsule")
 def table_capsule(kit: Kit) -> None:
-    found = _attribute(kit)
+    found = _attribute(kit.array())
     if not capsules.is_capsule(found):
         raise Failure("a PyCapsule", f"{type(found).__name__}")
     if capsules.name(found) != NAME:
@@ -89,7 +93,7 @@ def table_capsule(kit: Kit) -> None:
 
 @check("table-header")
 def table_header(kit: Kit) -> None:
-    found = _attribute(kit)
+    found = _attribute(kit.array())
     pointer = found if isinstance(found, int) else capsules.pointer(found, capsules.name(found))
     header, seen = DLPackExchangeAPIHeader.from_address(pointer), 0
     if header.version.major != 1:
@@ -261,6 +265,18 @@ def table_stream(kit: Kit) -> None:
         raise Failure("0 and no error for the host", f"{result}, {'an' if error else 'no'} error")
     if out.value:
         raise Failure("NULL for the host, which has no stream", f"{out.value:#x}")
+
+
+def current_stream(array: Any, device: tuple[int, int]) -> int:
+    """What the table of an array's type gives for a device."""
+    address = table_of(array).current_work_stream
+    if not address:
+        raise Skip("current_work_stream is NULL, which is a check itself")
+    out = ctypes.c_void_p()
+    result, error = _called(_STREAM(address), *device, ctypes.addressof(out))
+    if result or error:
+        raise Failure(f"0 and no error for device {device}", f"{result}")
+    return out.value or 0
 
 
 @check("dtype-protocol")

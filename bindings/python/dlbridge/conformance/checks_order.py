@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import capsules, cuda, late, tensors
+from . import capsules, checks_exchange, cuda, late, tensors
 from .adapters import Request
 from .kit import Kit, check, consumed, message, shown
 from .outcomes import Failure, Skip
@@ -134,6 +134,22 @@ def stream_to_host(kit: Kit) -> None:
             device.synchronize(producer.handle)
         if bits != request.bits:
             raise Failure(WRITTEN + shown(request.bits), shown(bits))
+
+
+@check("table-current-stream")
+def table_current_stream(kit: Kit) -> None:
+    device = kit.cuda("make_on")
+    if not kit.adapter.has("use"):
+        raise Skip("the adapter has no use(stream)")
+    streams = [device.stream(), device.stream()]
+    array, _ = _late(kit, device, streams[0], 0)
+    streams[0].open()
+    device.synchronize(streams[0].handle)
+    for stream in streams:
+        with kit.adapter.use(stream):
+            found = checks_exchange.current_stream(array, device.device)
+        if found != stream.handle:
+            raise Failure(f"the stream in use, {stream.handle:#x}", f"{found:#x}")
 
 
 # ------------------------------------------------------------------------------------- consumers

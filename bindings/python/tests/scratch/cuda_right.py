@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 
-from dlbridge._structs import DLManagedTensorVersioned
+from dlbridge._structs import DLManagedTensorVersioned, DLPackExchangeAPI
 from dlbridge.conformance import capsules
 from dlbridge.conformance.handmade import Export
 
@@ -97,6 +98,29 @@ class Array:
 
 
 kind = Array
+current = [0]
+
+
+@contextlib.contextmanager
+def use(stream):
+    current.append(stream.handle)
+    yield
+    current.pop()
+
+
+def work_stream(device_type, device_id, out):
+    ctypes.c_void_p.from_address(out).value = current[-1]
+    return 0
+
+
+STREAM = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
+callback = STREAM(lambda *given: work_stream(*given))
+table = DLPackExchangeAPI()
+table.header.version.major, table.header.version.minor = 1, 3
+table.current_work_stream = ctypes.cast(callback, ctypes.c_void_p).value
+Array.__dlpack_c_exchange_api__ = capsules.new(
+    ctypes.addressof(table), b"dlpack_exchange_api", None
+)
 
 
 def make(request):
