@@ -154,16 +154,7 @@ static inline PyObject* dlbridge_py_call_usual_(DLBridgePy* py, PyObject* object
 
 /* Turns the AttributeError of an object without __dlpack__ into a TypeError; keeps other exceptions. */
 static inline void dlbridge_py_explain_(DLBridgePy* py, PyObject* object) {
-  if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
-    DLBridgePyPending_ pending = dlbridge_py_set_aside_();
-    PyObject* method = PyObject_GetAttr(object, py->dlpack_name);
-    const int missing = method == NULL && PyErr_ExceptionMatches(PyExc_AttributeError);
-    Py_XDECREF(method);
-    PyErr_Clear();
-    dlbridge_py_put_back_(pending);
-    if (!missing) {
-      return;
-    }
+  if (PyErr_ExceptionMatches(PyExc_AttributeError) && dlbridge_py_lacks_dlpack_(py, object)) {
     PyErr_Clear();
     dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
                         "expected an object that supports DLPack (__dlpack__, an exchange table, or "

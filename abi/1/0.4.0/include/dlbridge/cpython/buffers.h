@@ -127,19 +127,30 @@ static inline int dlbridge_py_of_buffer_(DLBridgePy* py, Py_buffer* view,
   return dlbridge_py_wrap_buffer(py, view, &spec, out);
 }
 
+/* Returns 1 if the object has no __dlpack__. Called while an exception is set, which stays, unless there
+ * is no memory for this question: then it is a MemoryError. */
+static inline int dlbridge_py_lacks_dlpack_(DLBridgePy* py, PyObject* object) {
+  DLBridgePyPending_ pending = dlbridge_py_set_aside_(), newer;
+  PyObject* method = PyObject_GetAttr(object, py->dlpack_name);
+  const int lacks = method == NULL && PyErr_ExceptionMatches(PyExc_AttributeError);
+  const int no_memory = method == NULL && PyErr_ExceptionMatches(PyExc_MemoryError);
+  Py_XDECREF(method);
+  if (!no_memory) {
+    PyErr_Clear();
+    dlbridge_py_put_back_(pending);
+    return lacks;
+  }
+  newer = dlbridge_py_set_aside_();
+  dlbridge_py_put_back_(pending);
+  PyErr_Clear();
+  dlbridge_py_put_back_(newer);
+  return 0;
+}
+
 /* Returns 1 if the current exception is that of an object without DLPack which has a buffer instead. */
 static inline int dlbridge_py_has_buffer_instead_(DLBridgePy* py, PyObject* object) {
-  DLBridgePyPending_ pending;
-  PyObject* method;
-  if (!PyErr_ExceptionMatches(PyExc_TypeError) || !PyObject_CheckBuffer(object)) {
-    return 0;
-  }
-  pending = dlbridge_py_set_aside_();
-  method = PyObject_GetAttr(object, py->dlpack_name);
-  Py_XDECREF(method);
-  PyErr_Clear();
-  dlbridge_py_put_back_(pending);
-  return method == NULL;
+  return PyErr_ExceptionMatches(PyExc_TypeError) && PyObject_CheckBuffer(object) &&
+         dlbridge_py_lacks_dlpack_(py, object);
 }
 
 /* Called after an object had no __dlpack__: makes a tensor of its buffer, or keeps the exception. */
