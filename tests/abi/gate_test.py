@@ -115,9 +115,10 @@ class Copy:
 
     def repeat_version(self):
         """Writes the header's version into the files that repeat it."""
+        self.regenerate()
         command = (sys.executable, "-B", "tools/versions.py", "write")
         done = subprocess.run(command, cwd=self.root, capture_output=True, text=True)
-        # It fails until the facts are written anew and the version is recorded.
+        # It fails until the version is recorded.
         if "wrote bindings/rust/Cargo.toml" not in done.stdout:
             raise Failure(done.stdout + done.stderr)
 

@@ -32,8 +32,9 @@ def prepare(session):
     if not (ROOT / "build/asan/src/libdlbridge.so").exists():
         session.skip("the preset asan is not built")
     prefix = SCRATCH / "prefix"
-    session.run("cmake", "--install", str(ROOT / "build/asan"), "--prefix", str(prefix),
-                external=True, silent=True)  # fmt: skip
+    for component in ("runtime", "development"):
+        session.run("cmake", "--install", str(ROOT / "build/asan"), "--prefix", str(prefix),
+                    "--component", component, external=True, silent=True)  # fmt: skip
     session.env["PKG_CONFIG_PATH"] = str(prefix / "lib/pkgconfig")
     session.env["LD_LIBRARY_PATH"] = str(prefix / "lib")
     return prefix

@@ -409,15 +409,17 @@ class Writer {
   std::thread thread_;
 };
 
-// Calls `call` for RaceTime, and at least 200 times, while fields change. Returns the number of
-// calls.
+// Calls `call` for RaceTime, at least 200 times, and until `accepted` is not 0, while fields
+// change. On a busy machine one state of the fields may last as long as RaceTime. Returns the
+// number of calls.
 template <class Call>
-uint64_t WhileFieldsChange(RacingProducer* producer, Call call) {
+uint64_t WhileFieldsChange(RacingProducer* producer, const uint64_t& accepted, Call call) {
   const Writer writer(producer);
   const Interrupting interrupting(producer);
   const auto end = std::chrono::steady_clock::now() + RaceTime();
   uint64_t calls = 0;
-  while ((calls < 200 || std::chrono::steady_clock::now() < end) && !testing::Test::HasFailure()) {
+  while ((calls < 200 || accepted == 0 || std::chrono::steady_clock::now() < end) &&
+         !testing::Test::HasFailure()) {
     for (int i = 0; i < 16 && !testing::Test::HasFailure(); ++i) {
       call();
       ++calls;

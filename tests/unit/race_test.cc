@@ -623,7 +623,8 @@ class Race : public testing::TestWithParam<Row> {
     LimitBuffer(&world.policy, producer.block_size());
     world.policy.options |= DLBRIDGE_POLICY_ALLOW_NULL_STRIDES;
     const uint64_t before = RacingProducer::Deletions();
-    const uint64_t calls = WhileFieldsChange(&producer, [&] { GetParam().call(&world); });
+    const uint64_t calls =
+        WhileFieldsChange(&producer, world.outcome.accepted, [&] { GetParam().call(&world); });
     std::printf("%s: %llu calls, %llu accepted\n", GetParam().function,
                 static_cast<unsigned long long>(calls),
                 static_cast<unsigned long long>(world.outcome.accepted));
