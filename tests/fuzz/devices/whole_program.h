@@ -126,12 +126,10 @@ class WholeProgram final : public Program {
     Check("memory in its place is wrapped", status == DLBRIDGE_OK || failed_ || odd.found == 0 ||
                                                 !IsSame(spec.device, odd.label) ||
                                                 (!read_only && !odd.is_writable));
-    Check(
-        [&] {
-          return "memory that kernels only read is READ_ONLY; device type " +
-                 std::to_string(spec.device.device_type);
-        },
-        status != DLBRIDGE_OK || odd.is_writable || read_only || failed_);
+    // A label of another device type makes no memory of this driver of it.
+    Check("memory that kernels only read is READ_ONLY",
+          status != DLBRIDGE_OK || odd.is_writable || read_only || failed_ ||
+              spec.device.device_type != odd.label.device_type);
     if (tensor != nullptr) {
       tensor->deleter(tensor);
     }
