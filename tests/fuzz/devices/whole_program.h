@@ -58,7 +58,10 @@ class WholeProgram final : public Program {
       OddAction(&buffer, odd);
     }
     if (lost_) {
-      return;  // unfinished work may use it
+      // Unfinished work may use it.
+      static auto& abandoned = *new std::list<OddMemory>;
+      abandoned.push_back(odd);
+      return;
     }
     if (odd.is_copied) {
       Verify(&buffer);
