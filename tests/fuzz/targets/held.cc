@@ -3,7 +3,6 @@
 // waits for it. Release callbacks collect again, wait, hold further tensors and fork; two threads
 // collect at once; calls of the driver fail. Each tensor is released once, after the work of all of
 // its streams, and never in a child.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "dlbridge/dlbridge.h"
 #include "fake_cuda.h"
 #include "fuzz/support/check.h"
+#include "fuzz/support/child.h"
 #include "fuzz/support/input.h"
 #include "fuzz/support/status.h"
 
@@ -171,9 +171,7 @@ class Program {
       is_child_ = true;
       return;
     }
-    int status = -1;
-    CheckEqual("the child", child, waitpid(child, &status, 0));
-    CheckEqual("the child's status", 0, status);
+    Await(child);
   }
   // In a child nothing is held, and the driver cannot be used.
   void EndIfChild() const {

@@ -6,7 +6,6 @@
 // child reaches, so the seeds are named. The program does not link the library: it must not be the
 // first.
 #include <dlfcn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 
 #include "dlbridge/dlbridge.h"
 #include "fuzz/support/check.h"
+#include "fuzz/support/child.h"
 #include "fuzz/support/hidden_drivers.h"
 #include "fuzz/support/input.h"
 
@@ -32,12 +32,6 @@ constexpr int kMostSteps = 60;
     std::exit(0);
   }
   _exit(0);
-}
-
-void Await(pid_t child) {
-  int status = -1;
-  CheckEqual("the child", child, waitpid(child, &status, 0));
-  CheckEqual("the child's status", 0, status);
 }
 
 // ---------------------------------------------------------------------------------------- modules

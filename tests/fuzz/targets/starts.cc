@@ -4,7 +4,6 @@
 // started once in each. libFuzzer does not see what a child reaches: the seeds are named, so that
 // they are kept.
 #include <dlfcn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "dlbridge/dlbridge.h"
 #include "fuzz/support/check.h"
+#include "fuzz/support/child.h"
 #include "fuzz/support/faults.h"
 #include "fuzz/support/input.h"
 #include "fuzz/support/status.h"
@@ -200,8 +200,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     dlbridge_fuzz::Run(&input);
     dlbridge_fuzz::EndChild();
   }
-  int status = -1;
-  dlbridge_fuzz::CheckEqual("the child", child, waitpid(child, &status, 0));
-  dlbridge_fuzz::CheckEqual("the child's status", 0, status);
+  dlbridge_fuzz::Await(child);
   return 0;
 }
