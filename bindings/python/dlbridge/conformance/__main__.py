@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 
-from . import engine, quirks, report
+from . import engine, processes, quirks, report
 from .adapters import Chosen
 from .catalogue import checks, groups
 from .outcomes import UNSTARTED, Outcome
@@ -73,6 +74,12 @@ def write(found: engine.Report, given: argparse.Namespace) -> None:
         report.write_badge(found, given.badge)
 
 
+def end(*_: object) -> None:
+    """Ends the processes of the run, which have a session of their own, and removes their files."""
+    processes.STOP.set()
+    sys.exit(128 + signal.SIGTERM)
+
+
 def main(argv: list[str] | None = None) -> int:
     arguments = parser()
     given = arguments.parse_args(argv)
@@ -80,6 +87,7 @@ def main(argv: list[str] | None = None) -> int:
         list_checks()
         return 0
     library = chosen(arguments, given)
+    signal.signal(signal.SIGTERM, end)
     known = quirks.read(given.quirks, checks()) if given.quirks else []
 
     def progress(outcome: Outcome) -> None:

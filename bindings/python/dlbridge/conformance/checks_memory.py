@@ -310,6 +310,13 @@ def consumer_view(kit: Kit) -> None:
         raise Failure("the values of the view", "other values")
 
 
+def _has_read_only_arrays(kit: Kit) -> bool:
+    try:
+        return kit.adapter.writable(kit.array(read_only=True)) is False
+    except Skip:
+        return False
+
+
 @check("immutable-stays")
 def immutable_stays(kit: Kit) -> None:
     if kit.kind != "versioned":
@@ -319,7 +326,12 @@ def immutable_stays(kit: Kit) -> None:
     kit.read(array)
     # The standard lets a library without read-only arrays ignore the flag; then the user is
     # responsible for writes. A library that reports the array as immutable must not write to it.
-    if kit.adapter.writable(array) is not False:
+    writable = kit.adapter.writable(array)
+    if writable is not False and _has_read_only_arrays(kit):
+        raise Failure("an array that the library does not write to", "a writable array")
+    if writable is None:
+        raise Skip("writable(array) of the adapter does not tell")
+    if writable:
         raise Skip("the library has no read-only arrays and ignores the flag, as it may")
     with contextlib.suppress(Exception):
         kit.adapter.write(array, (0, 0), 42.0)

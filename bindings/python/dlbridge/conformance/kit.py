@@ -30,7 +30,10 @@ def check(name: str) -> Callable[[Callable[[Kit], None]], Callable[[Kit], None]]
 
 def message(error: BaseException) -> str:
     """One line of an error."""
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except BaseException:
+        text = "its text cannot be made"
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
 
 

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -68,6 +69,14 @@ def death(status: int | None, limit: float) -> str:
     return f"ended with status {status}"
 
 
+# Set to end all runs: by a signal, which reaches the main thread only.
+STOP = threading.Event()
+
+
+class Stopped(Exception):
+    """The run was ended by STOP."""
+
+
 def _wait(child: subprocess.Popen[bytes], output: pathlib.Path, limit: float) -> int | None:
     """The exit status, or None after `limit` seconds without a new record."""
     size, end = 0, time.monotonic() + max(limit, START_SECONDS)
@@ -77,6 +86,8 @@ def _wait(child: subprocess.Popen[bytes], output: pathlib.Path, limit: float) ->
         now = output.stat().st_size if output.exists() else 0
         if now != size:
             size, end = now, time.monotonic() + limit
+        if STOP.is_set():
+            raise Stopped
         if time.monotonic() > end:
             return None
 
@@ -103,6 +114,12 @@ def _tail(log: pathlib.Path) -> str:
     with log.open("rb") as file:
         file.seek(max(file.seek(0, os.SEEK_END) - _LOGGED, 0))
         return file.read().decode(errors="replace")
+
+
+def _said(log: str) -> str:
+    """One line of a log: faulthandler's report, which names the guilty frame first, or the end."""
+    fault = log.rfind("Fatal Python error")
+    return " ".join(log[fault:].split())[:300] if fault >= 0 else " ".join(log.split())[-300:]
 
 
 def _once(
@@ -162,7 +179,7 @@ def run(
             left = [step for step in steps if step not in results]
             why = death(status, limit)
             if begun is None and left and len(left) == len(steps):
-                said = " ".join(log.split())[-300:]
+                said = _said(log)
                 text = f"before its first step the process {why}" + (f": {said}" if said else "")
                 unstarted = {"status": UNSTARTED, "why": text}
                 return results | dict.fromkeys(left, unstarted), {}, starts
