@@ -37,6 +37,9 @@ def prepare(session):
                     "--component", component, external=True, silent=True)  # fmt: skip
     session.env["PKG_CONFIG_PATH"] = str(prefix / "lib/pkgconfig")
     session.env["LD_LIBRARY_PATH"] = str(prefix / "lib")
+    # Go's cache does not tell apart what pkg-config answers: others would link the library with
+    # AddressSanitizer.
+    session.env["GOCACHE"] = str(SCRATCH / "go-cache")
     return prefix
 
 
