@@ -14,6 +14,7 @@
 #include "dlbridge/dlbridge.h"
 #include "fuzz/devices/driver.h"
 #include "fuzz/support/check.h"
+#include "fuzz/support/child.h"
 
 namespace dlbridge_fuzz {
 
@@ -155,14 +156,6 @@ class Exporter {
     }
     exports_.push_back(std::move(found));
     return true;
-  }
-
-  // The counters of llvm-cov are written at exit.
-  [[noreturn]] static void EndChild() {
-    if (std::getenv("LLVM_PROFILE_FILE") != nullptr) {
-      std::exit(0);
-    }
-    _exit(0);
   }
 
   std::vector<Exported> exports_;

@@ -5,8 +5,10 @@
 
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 #include "fuzz/support/check.h"
 
@@ -21,6 +23,15 @@ inline void Await(pid_t child) {
   } while (ended == -1 && errno == EINTR);
   CheckEqual("the child", child, ended);
   CheckEqual("the child's status", 0, status);
+}
+
+// Ends a child. The counters of llvm-cov are written at exit, but libFuzzer takes an exit for a
+// failure.
+[[noreturn]] inline void EndChild() {
+  if (std::getenv("LLVM_PROFILE_FILE") != nullptr) {
+    std::exit(0);
+  }
+  _exit(0);
 }
 
 }  // namespace dlbridge_fuzz

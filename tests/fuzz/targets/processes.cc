@@ -26,14 +26,6 @@ namespace {
 constexpr int kDevices = 40;
 constexpr int kMostSteps = 60;
 
-// The counters of llvm-cov are written at exit, but libFuzzer takes an exit for a failure.
-[[noreturn]] void EndProcess() {
-  if (std::getenv("LLVM_PROFILE_FILE") != nullptr) {
-    std::exit(0);
-  }
-  _exit(0);
-}
-
 // ---------------------------------------------------------------------------------------- modules
 
 using Answer = int (*)(DLBridgeStatus next);
@@ -481,7 +473,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (child == 0) {
     dlbridge_fuzz::Input input(data, size);
     dlbridge_fuzz::Run(&input);
-    dlbridge_fuzz::EndProcess();
+    dlbridge_fuzz::EndChild();
   }
   dlbridge_fuzz::Await(child);
   return 0;

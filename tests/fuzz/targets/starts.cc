@@ -180,14 +180,6 @@ void Run(Input* input) {
   }
 }
 
-// The counters of llvm-cov are written at exit, but libFuzzer takes an exit for a failure.
-[[noreturn]] void EndChild() {
-  if (std::getenv("LLVM_PROFILE_FILE") != nullptr) {
-    std::exit(0);
-  }
-  _exit(0);
-}
-
 }  // namespace
 }  // namespace dlbridge_fuzz
 
