@@ -96,11 +96,6 @@ function(dlbridge_shared_link)
   if(WIN32)
     # One name for every version, as vendors name theirs: dlbridge.dll and libdlbridge.dll.a.
     set_target_properties(dlbridge PROPERTIES PREFIX "")
-  elseif(APPLE)
-    # The install name that CMake would set if it knew the macOS version of a cross compiler.
-    set_target_properties(dlbridge PROPERTIES NO_SONAME ON)
-    target_link_options(dlbridge PRIVATE
-      -Wl,-install_name,@rpath/libdlbridge.${DLBRIDGE_HEADER_ABI}.dylib)
   endif()
   if(WIN32 OR APPLE)
     # Replaces -z nodelete.

@@ -34,7 +34,15 @@ from sessions import (  # noqa: E402
     install_pinned,
     install_wheel,
 )
-from wheels import CHOSEN, MACHINE, REQUIREMENTS, TAGS, build_wheels, interpreter  # noqa: E402
+from wheels import (  # noqa: E402
+    CHOSEN,
+    MACHINE,
+    REQUIREMENTS,
+    TAGS,
+    build_wheels,
+    interpreter,
+    need_zig,
+)
 
 SCRATCH = ROOT / "build/bindings/python"
 # Each interpreter that runs the tests, and the interpreter that builds its wheel.
@@ -188,7 +196,8 @@ def install_source(session, source, settings, *options):
 
 def foreign(session, name):
     """The wheel for another system, and its tests as far as that system can run here."""
-    missing = [name for name in ("qemu-aarch64", "llvm-readobj") if not shutil.which(name)]
+    programs = ("llvm-readobj", "llvm-nm", "llvm-objdump", *SYSTEMS[name].programs)
+    missing = [program for program in programs if not shutil.which(program)]
     if missing:
         session.error(f"not installed: {', '.join(missing)}")
     made = build(session, name, ROOT / "build/wheels-foreign", SCRATCH / f"foreign-{name}")
@@ -196,7 +205,7 @@ def foreign(session, name):
         session.skip("Maven (Debian: maven) is missing")
     wheel, python = made
     check = str(HERE / "tools/foreign_checks.py")
-    session.run("python", "-B", check, name, str(wheel), str(python))
+    session.run("python", "-B", check, name, str(wheel), str(python), need_zig(session))
 
 
 for system in SYSTEMS:

@@ -36,8 +36,12 @@ function(dlbridge_link name)
   if(WIN32)
     target_link_libraries(${name} PRIVATE ${DLBRIDGE_PYTHON_LIBRARY})
   elseif(APPLE)
-    # The interpreter defines Python's functions.
-    target_link_options(${name} PRIVATE -Wl,-undefined,dynamic_lookup)
+    # The interpreter defines Python's functions. nanobind lists them in a file of linker options, which
+    # zig's linker does not read; both together are not needed.
+    get_target_property(options ${name} LINK_OPTIONS)
+    list(FILTER options EXCLUDE REGEX "^-Wl,@")
+    list(REMOVE_ITEM options "options-NOTFOUND")
+    set_target_properties(${name} PROPERTIES LINK_OPTIONS "${options};-Wl,-undefined,dynamic_lookup")
     set_target_properties(${name} PROPERTIES INSTALL_RPATH @loader_path/lib)
   else()
     target_link_options(${name} PRIVATE

@@ -18,14 +18,28 @@ class System(NamedTuple):
     headers: str  # the folder of Python.h in that package
     suffix: str = ".abi3.so"
     library: str = ""  # the import library of Python's functions, if extensions link one
+    programs: tuple[str, ...] = ()  # what runs programs of that system
 
 
 SYSTEMS = {
     "aarch64": System(
-        "aarch64-linux-gnu.2.17", "linux-arm64", "manylinux-2.17-aarch64", "include/python3.14"
+        "aarch64-linux-gnu.2.17",
+        "linux-arm64",
+        "manylinux-2.17-aarch64",
+        "include/python3.14",
+        programs=("qemu-aarch64",),
     ),
     "windows": System(
-        "x86_64-windows-gnu", "windows-x86_64", "win-amd64", "include", ".pyd", "libs/python3.lib"
+        "x86_64-windows-gnu",
+        "windows-x86_64",
+        "win-amd64",
+        "include",
+        ".pyd",
+        "libs/python3.lib",
+        ("/usr/lib/wine/wine64",),
+    ),
+    "macos": System(
+        "aarch64-macos.11.0", "macosx-arm64", "macosx-11.0-arm64", "include/python3.14"
     ),
 }
 

@@ -6,8 +6,8 @@ tensors, and compares the answers to the corpus. Needs no package but dlbridge, 
 import array
 import json
 import pathlib
-import platform
 import sys
+import sysconfig
 
 sys.path[:0] = [sys.argv[1], str(pathlib.Path(__file__).resolve().parents[1] / "tests")]
 
@@ -54,4 +54,4 @@ def corpus(path):
 
 exchange()
 count = corpus(sys.argv[2])
-print(f"{count} cases:", abi.version_string(), sys.version.split()[0], platform.machine())
+print(f"{count} cases:", abi.version_string(), sys.version.split()[0], sysconfig.get_platform())
