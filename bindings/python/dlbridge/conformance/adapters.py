@@ -14,8 +14,9 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import capsules, values
+from . import capsules, patterns, values
 from .forms import FORMS, SHAPE, Form
+from .outcomes import Declared
 
 
 class Unsupported(Exception):
@@ -158,9 +159,11 @@ class Adapter:
         """The fields of the struct that the array exports."""
         return capsules.describe(capsules.look(self.export(array)))
 
-    def declared(self, name: str) -> bool:
-        """Whether a check or a dtype is declared unsupported."""
-        return any(fnmatch.fnmatch(name, pattern) for pattern in self.unsupported)
+    def needs(self, *names: str) -> None:
+        """Skips a check whose name, dtype or layout is declared unsupported."""
+        for pattern in self.unsupported:
+            if fnmatch.filter(names, pattern):
+                raise Declared(pattern)
 
 
 class FileAdapter(Adapter):
@@ -194,6 +197,8 @@ class FileAdapter(Adapter):
         self.title = str(self.title)
         if not _is_names(self.unsupported):
             raise SystemExit(f"{path}: unsupported is a list of names, not {self.unsupported!r}")
+        for pattern in self.unsupported:
+            patterns.check_unsupported(path, pattern)
         self.has_producer, self.has_consumer = "make" in found, "consume" in found
         if self.has_consumer:
             self.consume = _consuming(self.consume, found["consume"])  # type: ignore[method-assign]

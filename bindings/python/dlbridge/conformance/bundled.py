@@ -140,6 +140,7 @@ class Jax(Bundled):
     code = (
         "import jax\narray = jax.numpy.arange(12.0).reshape(3, 4)\n"
         "consume = jax.numpy.from_dlpack\n"
+        "def settle(): jax.numpy.zeros(1).block_until_ready()\n"
     )
 
     def __init__(self) -> None:

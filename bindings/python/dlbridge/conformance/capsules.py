@@ -45,6 +45,19 @@ def kind(capsule: Any) -> bytes | None:
     return None
 
 
+def label(thing: Any) -> str:
+    """What a report says of a capsule, or of something else that a library returns."""
+    if not is_capsule(thing):
+        return f"an object of type {type(thing).__name__}"
+    found = name(thing)
+    return "a capsule without a name" if found is None else f"a capsule named {text(found)}"
+
+
+def text(found: bytes | None) -> str:
+    """The name of a capsule, which may be any bytes."""
+    return (found or b"").decode(errors="backslashreplace")
+
+
 def look(capsule: Any) -> Any:
     """The struct in an unconsumed capsule, which keeps owning it. The result holds the capsule."""
     known = kind(capsule)

@@ -9,7 +9,7 @@ import sys
 import threading
 import weakref
 
-from . import capsules, tensors
+from . import capsules, tensors, verdicts
 from .kit import Kit, check, consumed, expected, message
 from .outcomes import Failure, Skip
 
@@ -71,8 +71,8 @@ class _Held:
 def _dropped(kit: Kit, held: _Held) -> int:
     """The runs of the deleter after an unconsumed capsule is gone: one, or none that is seen."""
     if capsules.destructor(held.capsule) is None:
-        name = (capsules.name(held.capsule) or b"").decode()
-        raise Failure(f"a capsule {name} with a destructor", "none", "leak")
+        name = capsules.label(held.capsule)
+        raise Failure(f"{name}, with a destructor", "no destructor", "leak")
     runs = _counted(capsules.look(held.capsule))
     held.capsule = None
     kit.settle(lambda: bool(runs))
@@ -152,6 +152,7 @@ def deleter_after_exit(kit: Kit) -> None:
     if kit.chosen is None:
         raise Skip("needs a process of its own")
     struct = capsules.take(kit.best(kit.array()))
+    kit.shows(verdicts.after_exit)
     has_deleter = capsules.deleter_of(struct) is not None
     capsules.delete(struct)
     if not has_deleter:
@@ -221,16 +222,18 @@ def _consumes(kit: Kit, kind: str) -> None:
 def capsule_renamed(kit: Kit) -> None:
     tensor = kit.tensor()
     array = kit.consume(kit.source(tensor))
-    names = [capsules.name(one) for one in tensor.handed_out]
+    names = ", ".join(map(capsules.label, tensor.handed_out))
+    renamed = any(capsules.name(one) == b"used_" + tensor.name for one in tensor.handed_out)
     del array
-    if b"used_" + tensor.name not in names:
-        # Without a destructor, the tensor is not deleted twice.
-        cleared = any(capsules.destructor(one) is None for one in tensor.handed_out)
-        raise Failure(
-            f"a capsule named used_{tensor.name.decode()}",
-            f"{names}{', without a destructor' if cleared else ''}",
-            "deviation" if cleared else "",
-        )
+    if renamed:
+        return
+    # Without a destructor, the tensor is not deleted twice.
+    cleared = any(capsules.destructor(one) is None for one in tensor.handed_out)
+    raise Failure(
+        f"a capsule named used_{tensor.name.decode()}",
+        f"{names}{', without a destructor' if cleared else ''}",
+        "deviation" if cleared else "",
+    )
 
 
 class _Capsule:
@@ -251,7 +254,7 @@ class _Capsule:
 @check("used-capsule")
 def used_capsule(kit: Kit) -> None:
     tensor = kit.tensor()
-    kit.source(tensor)
+    kit.source(tensor, program=verdicts.used_capsule)
     capsule = tensor.capsule()
     first = kit.consume(_Capsule(capsule))
     try:
@@ -260,6 +263,7 @@ def used_capsule(kit: Kit) -> None:
         raise
     except Exception:
         del first
+        kit.source(tensor, program=verdicts.deleters)
         kit.ends(tensor)
         return
     shared = kit.read(second) == expected("plain")
@@ -277,7 +281,7 @@ def foreign_capsule(kit: Kit) -> None:
         raise
     except Exception:
         if capsules.name(capsule) != b"dltensor_unknown":
-            found = f"it is named {capsules.name(capsule)!r}"
+            found = capsules.label(capsule)
             raise Failure("the foreign capsule keeps its name", found) from None
         return
     raise Failure("an exception for a capsule named dltensor_unknown", "an array")
@@ -300,7 +304,7 @@ def not_a_capsule(kit: Kit) -> None:
 @check("deleter-once")
 def deleter_once(kit: Kit) -> None:
     tensor = kit.tensor()
-    array = kit.consume(kit.source(tensor))
+    array = kit.consume(kit.source(tensor, program=verdicts.deleters))
     if tensor.deleted and kit.adapter.address(array) == tensor.memory.address:
         raise Failure("the deleter runs after the last use", "it ran at the import", "corruption")
     del array
@@ -326,7 +330,7 @@ def context_null(kit: Kit) -> None:
 @check("deleter-on-thread")
 def deleter_on_thread(kit: Kit) -> None:
     tensor = kit.tensor()
-    held = [kit.consume(kit.source(tensor))]
+    held = [kit.consume(kit.source(tensor, program=verdicts.deleters_on_thread))]
     thread = threading.Thread(target=held.clear)
     thread.start()
     thread.join()

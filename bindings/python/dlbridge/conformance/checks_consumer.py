@@ -97,8 +97,7 @@ def _arrives_or_is_rejected(kit: Kit, tensor: Tensor, wanted: bytes, shape: Any)
 
 def _layout(form: str, must: bool = False) -> Any:
     def run(kit: Kit) -> None:
-        if kit.adapter.declared(form):
-            raise Skip("declared unsupported")
+        kit.adapter.needs(form)
         judge = kit.arrives if must else lambda *given: _arrives_or_is_rejected(kit, *given)
         judge(kit.tensor(form), expected(form), FORMS[form].shape)
 
@@ -209,9 +208,8 @@ def _standard(kit: Kit, rejects: Callable[[str, Any], Exception | None]) -> None
 @check("export-standard")
 def export_standard(kit: Kit) -> None:
     def rejects(dtype: str, array: Any) -> Exception | None:
-        keywords = {"max_version": capsules.NEWEST} if kit.knows_versions else {}
         try:
-            kit.fresh(kit.ask(array, **keywords))
+            kit.fresh(kit.ask(array, **kit.newest))
         except Failure:
             raise
         except Exception as error:
@@ -243,8 +241,7 @@ def _export(dtype: str) -> Any:
 
 def _import(dtype: str) -> Any:
     def run(kit: Kit) -> None:
-        if kit.adapter.declared(dtype):
-            raise Skip("declared unsupported")
+        kit.adapter.needs(dtype)
         array, error = kit.attempt(kit.tensor("plain", dtype))
         if error is not None:
             raise Skip(f"rejected: {message(error)}")

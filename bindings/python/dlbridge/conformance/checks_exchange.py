@@ -88,7 +88,7 @@ def table_capsule(kit: Kit) -> None:
     if not capsules.is_capsule(found):
         raise Failure("a PyCapsule", f"{type(found).__name__}")
     if capsules.name(found) != NAME:
-        raise Failure(f"a capsule named {NAME.decode()}", f"{capsules.name(found)!r}")
+        raise Failure(f"a capsule named {NAME.decode()}", capsules.label(found))
 
 
 @check("table-header")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import select
 import signal
@@ -11,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import capsules, catalogue, values
+from . import capsules, catalogue, processes, values
 from .kit import Kit, check, message
 from .outcomes import Failure, Skip
 from .tensors import Memory, Tensor
@@ -54,7 +55,7 @@ def judge(kit: Kit, fields: dict[str, Any], accepted: Callable[[str], None]) -> 
         with contextlib.suppress(Exception):
             if 0 <= capsules.product(kit.adapter.shape(array)) <= LARGEST:
                 kit.adapter.read(array)
-        raise Failure(_exception(fields), found)
+        raise Failure(_wanted(fields), found)
     del array
     kit.ends(tensor)
 
@@ -66,8 +67,11 @@ def _description(kit: Kit, array: Any) -> str:
         return f"{type(array).__name__} without a shape: {message(error)}"
 
 
-def _exception(fields: dict[str, Any]) -> str:
-    return f"an exception, because the tensor breaks {fields['rule']}"
+def _wanted(fields: dict[str, Any]) -> str:
+    broken = f"the tensor breaks {fields['rule']}"
+    if fields["expect"] == "reject":
+        return f"an exception, because {broken}"
+    return f"an exception or an array; {broken}"
 
 
 def _in_child(kit: Kit, fields: dict[str, Any]) -> None:
@@ -85,16 +89,18 @@ def _in_child(kit: Kit, fields: dict[str, Any]) -> None:
     finally:
         os.close(read)
     accepted, _, answer = answer.rpartition("\x1e")
+    where = processes.place(answer)
     after = f"{accepted}; reading it: " if accepted else ""
     if status is None:
-        found = f"{after}it hangs for more than {LIMIT_SECONDS} s"
-        raise Failure(_exception(fields), found, "crash")
+        found = f"{after}it hangs for more than {LIMIT_SECONDS} s{where}"
+        raise Failure(_wanted(fields), found, "crash")
     if os.WIFSIGNALED(status):
-        found = f"{after}the process died of {signal.Signals(os.WTERMSIG(status)).name}"
-        raise Failure(_exception(fields), found, "crash")
+        name = signal.Signals(os.WTERMSIG(status)).name
+        found = f"{after}the process died of {name}{where}"
+        raise Failure(_wanted(fields), found, "crash")
     if not answer:
         found = f"{after}the process ended with status {os.waitstatus_to_exitcode(status)}"
-        raise Failure(_exception(fields), found, "crash")
+        raise Failure(_wanted(fields), found, "crash")
     kind, *parts = answer.split("\x1f")
     if kind == "failed":
         raise Failure(*parts)
@@ -106,6 +112,7 @@ def _child(kit: Kit, fields: dict[str, Any], write: int) -> None:
     def accepted(found: str) -> None:
         os.write(write, f"{found}\x1e".encode())
 
+    faulthandler.enable(write)  # a report of a crash is the end of the answer
     try:
         judge(kit, fields, accepted)
         answer = ["passed"]
@@ -130,6 +137,9 @@ def _answer(read: int, child: int) -> tuple[str, int | None]:
     while True:
         left = end - time.monotonic()
         if left <= 0 or not select.select([read], [], [], left)[0]:
+            os.kill(child, signal.SIGABRT)  # makes faulthandler report where it hangs
+            if select.select([read], [], [], 5)[0]:
+                parts.append(os.read(read, 65536))
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             return text(), None

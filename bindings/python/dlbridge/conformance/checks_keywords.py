@@ -182,7 +182,7 @@ def stream_on_cpu(kit: Kit) -> None:
         capsule = kit.ask(array, stream=1)
     except Exception:
         return
-    raise Failure("an exception for stream=1", f"{capsules.name(capsule)!r}")
+    raise Failure("an exception for stream=1", capsules.label(capsule))
 
 
 @check("error-then-works")
@@ -208,11 +208,10 @@ def _kinds() -> Iterator[dict[str, Any]]:
 
 @check("export-error")
 def export_error(kit: Kit) -> None:
-    keywords = {"max_version": capsules.NEWEST} if kit.knows_versions else {}
     rejected = 0
     for kind in _kinds():
         try:
-            kit.fresh(kit.ask(kit.array(**kind), **keywords))
+            kit.fresh(kit.ask(kit.array(**kind), **kit.newest))
         except Skip:
             continue
         except BufferError:

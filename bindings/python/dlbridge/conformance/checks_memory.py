@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import capsules, values
+from . import capsules, values, verdicts
 from .adapters import Unsupported
 from .kit import Kit, check, consumed, expected, forgotten, message
 from .outcomes import Failure, Skip
@@ -21,6 +21,8 @@ from .outcomes import Failure, Skip
 # A leak of this many bytes in each round is seen in 100,000 rounds.
 BYTES_PER_ROUND = 24
 SLACK = 2**20
+# Rounds of a program that shows a leak.
+SHOWN_ROUNDS = 50_000
 THREADS = 4
 # Rounds end after this time, however many there were.
 SECONDS = 20
@@ -79,6 +81,7 @@ def copy_apart(kit: Kit) -> None:
         raise
     except Exception as error:
         raise Skip(f"no copy: {message(error)}") from None
+    kit.shows(verdicts.copy_apart)
     with consumed(capsule) as struct:
         ctypes.memmove(capsules.describe(struct).address, packing.pack("<f", 42.0), 4)
     if kit.read(array) != expected("plain"):
@@ -118,7 +121,7 @@ def _repeated(kit: Kit, once: Callable[[], None]) -> None:
 def producer_leak(kit: Kit) -> None:
     array = kit.array()
     kit.best(array)
-    keywords = {"max_version": capsules.NEWEST} if kit.knows_versions else {}
+    keywords = kit.newest
     export = kit.adapter.export
 
     def once() -> None:
@@ -128,18 +131,33 @@ def producer_leak(kit: Kit) -> None:
     _repeated(kit, lambda: export(array, **keywords) and None)
 
 
+def _rounds(code: str, tensor: Any) -> str:
+    return verdicts.rounds(code, tensor, SHOWN_ROUNDS, 2 * BYTES_PER_ROUND)
+
+
 class _Pool:
     """Tensors that are used again after their deleter has run, so that a round is short."""
 
     def __init__(self, kit: Kit, **changes: Any) -> None:
         self.tensor = kit.tensor(**changes)
-        self.source = kit.source(self.tensor)
+        self.source = kit.source(self.tensor, program=_rounds)
         self.rounds = 0
 
     def next(self) -> Any:
         self.rounds += 1
         self.tensor.handed_out.clear()
         return self.source
+
+
+def _each_deleted(kit: Kit, pools: list[_Pool]) -> None:
+    """Each round has run the deleter once."""
+    kit.settle(lambda: all(pool.tensor.deleted == pool.rounds for pool in pools))
+    # A second run corrupts memory, which is worse than a leak.
+    for pool in sorted(pools, key=lambda pool: pool.rounds - pool.tensor.deleted):
+        deleted = pool.tensor.deleted
+        if deleted != pool.rounds:
+            severity = "corruption" if deleted > pool.rounds else "leak"
+            raise Failure(f"{pool.rounds} runs of the deleter", f"{deleted} runs", severity)
 
 
 @check("consumer-leak")
@@ -152,10 +170,7 @@ def consumer_leak(kit: Kit) -> None:
         kit.adapter.consume(pool.next())
 
     _repeated(kit, once)
-    kit.settle(lambda: pool.tensor.deleted == pool.rounds)
-    if pool.tensor.deleted != pool.rounds:
-        found = f"{pool.tensor.deleted} runs of the deleter"
-        raise Failure(f"{pool.rounds} runs of the deleter", found)
+    _each_deleted(kit, [pool])
 
 
 @check("rejected-leak")
@@ -219,7 +234,7 @@ def producer_threads(kit: Kit) -> None:
     array = kit.array()
     kit.best(array)
     wanted = expected("plain")
-    keywords = {"max_version": capsules.NEWEST} if kit.knows_versions else {}
+    keywords = kit.newest
 
     def once(number: int) -> None:
         struct = capsules.take(kit.adapter.export(array, **keywords))
@@ -247,11 +262,7 @@ def consumer_threads(kit: Kit) -> None:
             raise Failure("the values of the tensor", "other values", "corruption")
 
     _on_threads(once, 200)
-    kit.settle(lambda: all(pool.tensor.deleted == pool.rounds for pool in pools))
-    for pool in pools:
-        if pool.tensor.deleted != pool.rounds:
-            found = f"{pool.tensor.deleted} runs"
-            raise Failure(f"{pool.rounds} runs of the deleter", found, "leak")
+    _each_deleted(kit, pools)
 
 
 # ------------------------------------------------------------------------------------- consumer
@@ -282,7 +293,7 @@ def consumer_shares(kit: Kit) -> None:
 @check("consumer-stays")
 def consumer_stays(kit: Kit) -> None:
     tensor = kit.tensor()
-    source = kit.source(tensor)
+    source = kit.source(tensor, program=verdicts.deleters)
     array = kit.consume(source)
     shared = kit.adapter.address(array) == tensor.memory.address
     tensor.handed_out.clear()

@@ -115,7 +115,7 @@ def stream_zero(kit: Kit) -> None:
     finally:
         producer.open()
         device.synchronize(producer.handle)
-    raise Failure("an exception for stream=0", f"{capsules.name(capsule)!r}")
+    raise Failure("an exception for stream=0", capsules.label(capsule))
 
 
 @check("stream-to-host")

@@ -39,7 +39,7 @@ def export_waits(kit: Kit) -> None:
     for turn in range(3):
         request = Request(turn=turn)
         array = _delayed(kit, request)
-        keywords: dict[str, Any] = {"max_version": capsules.NEWEST} if kit.knows_versions else {}
+        keywords: dict[str, Any] = kit.newest
         if int(array.__dlpack_device__()[0]) != 1:
             keywords["dl_device"] = capsules.CPU
         _final(request, kit.export(array, **keywords))

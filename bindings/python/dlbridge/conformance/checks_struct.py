@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -26,7 +28,7 @@ def version_legacy(kit: Kit) -> None:
     except Exception as error:
         raise Failure("a legacy capsule or BufferError", message(error)) from None
     if capsules.kind(capsule) != capsules.LEGACY:
-        raise Failure("a capsule named dltensor", f"{capsules.kind(capsule)!r}", "crash")
+        raise Failure("a capsule named dltensor", capsules.label(capsule), "crash")
 
 
 def _asked(kit: Kit, array: Any, version: tuple[int, int]) -> Any:
@@ -130,34 +132,44 @@ def _all_described(kit: Kit, forms: Iterable[str]) -> Iterator[tuple[str, capsul
         yield form, capsules.describe(capsules.look(capsule))
 
 
-def _described(kit: Kit, form: str, **how: Any) -> capsules.Description:
-    capsule = kit.optional(kit.array(form, **how))
-    return capsules.describe(capsules.look(capsule))
-
-
 @check("strides-present")
 def strides_present(kit: Kit) -> None:
-    seen = False
-    for form in FORMS:
-        try:
-            found = _described(kit, form)
-        except Skip:
-            continue
+    recent = 0
+    for form, found in _all_described(kit, FORMS):
         if found.version is None or found.version < (1, 2):
             continue
-        seen = True
+        recent += 1
         if found.shape and found.strides is None:
             raise Failure(f"strides ({form}, version {found.version})", "NULL")
-    if not seen:
+    if not recent:
         raise Skip("the producer exports no version from 1.2 on")
 
 
 @check("shape-and-strides")
 def shape_and_strides(kit: Kit) -> None:
-    for form, found in _all_described(kit, FORMS):
-        layout = FORMS[form]
+    for form, capsule in _all_exported(kit, FORMS):
+        found, layout = capsules.describe(capsules.look(capsule)), FORMS[form]
         if found.shape != layout.shape:
             raise Failure(f"shape {layout.shape} ({form})", f"shape {found.shape}")
+        right = _right_strides(found, form)
+        if right is not None:
+            shown = "NULL, which are compact" if found.strides is None else f"{found.strides}"
+            raise Failure(f"strides {right}, in elements ({form})", f"strides {shown}")
+
+
+def _right_strides(found: capsules.Description, form: str) -> tuple[int, ...] | None:
+    """Other strides that lead to the values of the array, if those of the struct do not. A library
+    may lay a copy out as it likes, so only the values decide."""
+    if found.dtype != triple("float32") or found.elements() == expected(form):
+        return None
+    shape = found.shape
+    strides = capsules.compact(shape) if found.strides is None else found.strides
+    in_elements = tuple(stride // values.size("float32") for stride in strides)
+    fortran = tuple(reversed(capsules.compact(tuple(reversed(shape)))))
+    for other in (FORMS[form].strides, in_elements, capsules.compact(shape), fortran):
+        if dataclasses.replace(found, strides=other).elements() == expected(form):
+            return other
+    return None
 
 
 @check("values")
@@ -245,6 +257,7 @@ def not_copied(kit: Kit) -> None:
 
 @check("legacy-same")
 def legacy_same(kit: Kit) -> None:
+    _exports_both(kit)
     compared = 0
     for form in FORMS:
         try:
@@ -260,8 +273,25 @@ def legacy_same(kit: Kit) -> None:
             one, other = getattr(versioned, name), getattr(legacy, name)
             if one != other and not (name == "address" and not versioned.count):
                 raise Failure(f"{name} {one} in both structs ({form})", f"{name} {other}")
+        if versioned.places() != legacy.places():
+            found = f"strides {legacy.strides} in the legacy one"
+            raise Failure(f"strides {versioned.strides} in both structs ({form})", found)
     if not compared:
         raise Skip("the producer does not export both structs of an array")
+
+
+def _exports_both(kit: Kit) -> None:
+    """Skips the check of a library with one kind of capsules: there is nothing to compare, and the
+    fields of its struct are those of the checks before."""
+    array = kit.array()
+    if not kit.knows_versions:
+        raise Skip("__dlpack__ has no max_version: the producer exports legacy capsules only")
+    if _description_of(kit, array, max_version=capsules.NEWEST).version is None:
+        raise Skip("the producer exports legacy capsules only, also for max_version=(1, 3)")
+    with contextlib.suppress(Skip):
+        if _description_of(kit, array).version is None:
+            return
+    raise Skip("the producer exports versioned capsules only, also without max_version")
 
 
 def _description_of(kit: Kit, array: Any, **keywords: Any) -> capsules.Description:

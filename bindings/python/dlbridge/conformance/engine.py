@@ -64,6 +64,24 @@ class Report:
         return sorted(found, key=lambda outcome: order.index(outcome.severity))
 
     @property
+    def hidden(self) -> dict[str, list[str]]:
+        """Pattern of `unsupported` -> the checks that it has hidden."""
+        found: dict[str, list[str]] = {}
+        for outcome in self.outcomes.values():
+            if outcome.pattern:
+                found.setdefault(outcome.pattern, []).append(outcome.name)
+        return found
+
+    @property
+    def excused(self) -> dict[str, list[str]]:
+        """Pattern of a quirk -> the failures that it names."""
+        found: dict[str, list[str]] = {}
+        for outcome in self.failures:
+            if outcome.quirk:
+                found.setdefault(outcome.quirk["check"], []).append(outcome.name)
+        return found
+
+    @property
     def unstarted(self) -> list[Outcome]:
         return [one for one in self.outcomes.values() if one.status == UNSTARTED]
 
@@ -82,7 +100,8 @@ class Report:
             check = dataclasses.asdict(table[name])
             rows.append({**check, "severity": check["severity"], **outcome.data()})
         names = ("title", "version", "date", "rounds", "seconds")
-        return {**{name: getattr(self, name) for name in names}, "checks": rows}
+        facts = {name: getattr(self, name) for name in names}
+        return {**facts, "hidden": self.hidden, "excused": self.excused, "checks": rows}
 
 
 def select(patterns: Iterable[str] = ()) -> list[Check]:
@@ -194,7 +213,7 @@ def outcome_of(check: Check, cell: dict[str, Any]) -> Outcome:
     status = cell["status"]
     if status == processes.CRASH:
         found, program = f"the process {cell['why']}", cell.get("reproducer", "")
-        return Outcome(check.name, FAILED, check.title, found, "crash", program)
+        return Outcome(check.name, FAILED, cell["expected"], found, "crash", program)
     if status == processes.UNSTARTED:
         return Outcome(check.name, UNSTARTED, reason=cell["why"])
     severity = cell.pop("severity", "") or check.severity

@@ -16,6 +16,8 @@ from .outcomes import Failure, Skip
 from .tensors import Source, Tensor
 
 CHECKS: dict[str, Callable[[Kit], None]] = {}
+# Writes the reproducer of a tensor, from the lines that define `consume`.
+Program = Callable[[str, Tensor], str]
 
 
 def check(name: str) -> Callable[[Callable[[Kit], None]], Callable[[Kit], None]]:
@@ -49,6 +51,8 @@ class Kit:
         # Seconds that a process that a check starts may take.
         self.limit = 100.0
         self._reproducer = ""
+        # The request of the array that was made last.
+        self._asked: Request | None = None
 
     @property
     def reproducer(self) -> str:
@@ -65,8 +69,7 @@ class Kit:
 
     def array(self, form: str = "plain", dtype: str = "float32", read_only: bool = False) -> Any:
         """An array of the library. Skips the check if the library has none."""
-        if self.adapter.declared(dtype) or self.adapter.declared(form):
-            raise Skip("declared unsupported")
+        self.adapter.needs(dtype, form)
         request = Request(dtype, FORMS[form], read_only=read_only)
         self.reproducer = ""
         self._asked = request
@@ -101,26 +104,36 @@ class Kit:
 
     def fresh(self, capsule: Any) -> Any:
         if capsules.kind(capsule) is None:
-            found = capsules.name(capsule) if capsules.is_capsule(capsule) else type(capsule)
-            raise Failure("a capsule named dltensor or dltensor_versioned", f"{found!r}")
+            wanted = "a capsule named dltensor or dltensor_versioned"
+            raise Failure(wanted, capsules.label(capsule))
         return capsule
 
     @functools.cached_property
     def knows_versions(self) -> bool:
         """Whether the producer knows max_version."""
+        asked = self._asked
         try:
             self.ask(self.array(), max_version=capsules.NEWEST)
         except TypeError:
             return False
         except Exception:
             return True
+        finally:
+            self._asked = asked
         return True
 
+    @property
+    def newest(self) -> dict[str, Any]:
+        """The keywords of a consumer of the newest version, by the logic of the standard."""
+        return {"max_version": capsules.NEWEST} if self.knows_versions else {}
+
     def best(self, array: Any, **keywords: Any) -> Any:
-        """The capsule that a consumer of the newest version gets, by the logic of the standard."""
-        if self.knows_versions:
-            keywords = {"max_version": capsules.NEWEST, **keywords}
-        return self.export(array, **keywords)
+        """The capsule that a consumer of the newest version gets."""
+        return self.export(array, **{**self.newest, **keywords})
+
+    def shows(self, program: Callable[..., str]) -> None:
+        """Makes the reproducer of the array that was made last."""
+        self.reproducer = program(self.adapter.code, self._asked, self.newest)
 
     def both(self, array: Any) -> Iterator[Any]:
         """The legacy and the versioned capsule of an array, as far as the producer has them."""
@@ -130,10 +143,8 @@ class Kit:
 
     def optional(self, array: Any, **keywords: Any) -> Any:
         """Like `best`, but an error of the producer skips the check."""
-        if self.knows_versions:
-            keywords = {"max_version": capsules.NEWEST, **keywords}
         try:
-            capsule = self.ask(array, **keywords)
+            capsule = self.ask(array, **{**self.newest, **keywords})
         except Exception as error:
             raise Skip(f"not exported: {message(error)}") from None
         return self.fresh(capsule)
@@ -154,9 +165,12 @@ class Kit:
         kind = changes.pop("kind", None) or self.kind
         return tensors.of_form(form, dtype, kind=kind, **changes)
 
-    def source(self, tensor: Tensor, **options: Any) -> Source:
+    def source(
+        self, tensor: Tensor, program: Program = reproducers.consumer, **options: Any
+    ) -> Source:
+        """A source of the tensor; `program` makes the reproducer."""
         kind = options.pop("kind", tensor.kind)
-        self.reproducer = reproducers.consumer(self.adapter.code, tensor)
+        self.reproducer = program(self.adapter.code, tensor)
         if kind is None:
             return _Adapting(tensor, **options)
         return Source(tensor, **options)

@@ -24,6 +24,8 @@ class Outcome:
     reason: str = ""
     seconds: float = 0.0
     quirk: dict[str, str] | None = None
+    # The pattern of the adapter's `unsupported` that hides the check.
+    pattern: str = ""
 
     @property
     def good(self) -> bool:
@@ -50,3 +52,11 @@ class Failure(Exception):
 
 class Skip(Exception):
     """The check does not apply, for the given reason."""
+
+
+class Declared(Skip):
+    """The adapter declares what the check needs unsupported, by this pattern."""
+
+    def __init__(self, pattern: str) -> None:
+        super().__init__(f"declared unsupported: {pattern}")
+        self.pattern = pattern

@@ -113,7 +113,7 @@ class CheckItem(pytest.Item):
                 return f"not run: {outcome.reason}"
             from .report import failure_text
 
-            return failure_text(outcome)
+            return failure_text(outcome, self.config.get_terminal_writer().fullwidth)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> Any:
@@ -142,7 +142,11 @@ def pytest_collection_modifyitems(
     if _RUNS not in config.stash:
         return
     collector = _Collector.from_parent(session, name="dlpack", nodeid="dlpack")
-    items.extend(collector.collect())
+    found = list(collector.collect())
+    items.extend(found)
+    # The terminal counts what is collected by these reports.
+    report = pytest.CollectReport("dlpack", "passed", longrepr=None, result=found)
+    config.hook.pytest_collectreport(report=report)
 
 
 @pytest.hookimpl(trylast=True)
@@ -159,10 +163,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     if _RUNS not in config.stash or config.stash[_RUNS].report is None:
         return
+    from .report import notes
+
     report = config.stash[_RUNS].report
     terminalreporter.section("DLPack conformance")
     name = f"{report.title} {report.version}".strip()
-    terminalreporter.write_line(f"{name}: {report.summary()}")
+    terminalreporter.write_line(name)
+    for line in notes(report, config.get_terminal_writer().fullwidth):
+        terminalreporter.write_line(line)
     if _option(config, "html"):
         from .report import write_html
 

@@ -9,9 +9,11 @@ import faulthandler
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 import time
@@ -24,7 +26,7 @@ UNSTARTED, CRASH = "unstarted", "crash"
 # A process that has not begun its first step after this time is stuck in its imports.
 START_SECONDS = 120.0
 # Bytes of the log that are kept.
-_LOGGED = 4000
+_LOGGED = 2**16
 Step = tuple[str, ...]
 Answers = dict[Step, dict[str, Any]]
 
@@ -69,6 +71,13 @@ def death(status: int | None, limit: float) -> str:
     return f"ended with status {status}"
 
 
+def _survived(status: int | None, limit: float) -> str:
+    """What is expected instead of that end."""
+    if status is None:
+        return f"each call returns or raises within {limit:g} s"
+    return "each call returns or raises, and the process lives on"
+
+
 # Set to end all runs: by a signal, which reaches the main thread only.
 STOP = threading.Event()
 
@@ -89,7 +98,15 @@ def _wait(child: subprocess.Popen[bytes], output: pathlib.Path, limit: float) ->
         if STOP.is_set():
             raise Stopped
         if time.monotonic() > end:
+            _ask_for_frames(child)
             return None
+
+
+def _ask_for_frames(child: subprocess.Popen[bytes]) -> None:
+    """Makes faulthandler report where the process hangs."""
+    with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+        child.send_signal(signal.SIGABRT)
+        child.wait(timeout=5)
 
 
 # Names the folder of a process in its environment, and in that of all that it starts.
@@ -116,10 +133,32 @@ def _tail(log: pathlib.Path) -> str:
         return file.read().decode(errors="replace")
 
 
+# What precedes faulthandler's report, and the frames in it of the thread that died.
+_FAULT = "Fatal Python error"
+_THREAD = re.compile(r"Current thread [^\n]*\n((?:  File [^\n]*\n)+)")
+_FRAME = re.compile(r'  File "([^"\n]*)", line (\d+) in ([^\n]*)')
+_STANDARD = sysconfig.get_paths()["stdlib"]
+
+
 def _said(log: str) -> str:
     """One line of a log: faulthandler's report, which names the guilty frame first, or the end."""
-    fault = log.rfind("Fatal Python error")
+    fault = log.rfind(_FAULT)
     return " ".join(log[fault:].split())[:300] if fault >= 0 else " ".join(log.split())[-300:]
+
+
+def place(log: str) -> str:
+    """The innermost frame in faulthandler's report that is not of Python's own modules, or nothing.
+    The report of a thread that Python does not know has none."""
+    thread = _THREAD.search(log, max(log.rfind(_FAULT), 0))
+    if thread is None:
+        return ""
+    frames = _FRAME.findall(thread[1])
+    file, line, function = next((one for one in frames if not _is_standard(one[0])), frames[0])
+    return f" in {function}, {'/'.join(pathlib.PurePath(file).parts[-2:])} line {line}"
+
+
+def _is_standard(file: str) -> bool:
+    return file.startswith(_STANDARD) and "site-packages" not in file
 
 
 def _once(
@@ -177,20 +216,21 @@ def run(
             )
             begun, reproducer = _read(records, results, versions)
             left = [step for step in steps if step not in results]
-            why = death(status, limit)
+            why, survived = death(status, limit), _survived(status, limit)
             if begun is None and left and len(left) == len(steps):
                 said = _said(log)
                 text = f"before its first step the process {why}" + (f": {said}" if said else "")
                 unstarted = {"status": UNSTARTED, "why": text}
                 return results | dict.fromkeys(left, unstarted), {}, starts
             if begun is not None:
-                results[begun] = {"status": CRASH, "why": why}
+                results[begun] = {"status": CRASH, "why": why + place(log), "expected": survived}
                 if reproducer:
                     results[begun]["reproducer"] = reproducer
                 left = [step for step in left if step != begun]
             elif not left and status != 0:
                 # The process finished every step and then died at exit.
-                results[steps[-1]] = {"status": CRASH, "why": f"at exit: {why}"}
+                why, wanted = f"at exit: {why}{place(log)}", "a process that ends with status 0"
+                results[steps[-1]] = {"status": CRASH, "why": why, "expected": wanted}
             steps = left
     return results, versions, starts
 

@@ -14,6 +14,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
+from . import patterns
 from .catalogue import tomllib
 from .outcomes import SKIPPED, Outcome
 
@@ -31,8 +32,7 @@ def read(path: str, names: Mapping[str, Any]) -> list[dict[str, str]]:
         missing = sorted(_KEYS - {name for name in _KEYS if quirk.get(name)})
         if missing:
             raise SystemExit(f"{path}: a quirk lacks {', '.join(missing)}: {quirk}")
-        if not fnmatch.filter(names, quirk["check"]):
-            raise SystemExit(f"{path}: no check is named {quirk['check']}")
+        patterns.check_quirk(path, quirk["check"], names)
     return list(quirks)
 
 

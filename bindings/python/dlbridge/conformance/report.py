@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import textwrap
 from typing import TYPE_CHECKING
 
 from .catalogue import checks, groups
@@ -14,13 +15,8 @@ from .outcomes import FAILED, PASSED, SKIPPED, Outcome
 if TYPE_CHECKING:
     from rich.console import Console
 
-_COLOURS = {
-    "crash": "bold red",
-    "corruption": "bold red",
-    "leak": "red",
-    "wrong answer": "red",
-    "deviation": "yellow",
-}
+# Names of checks that a line about a pattern shows.
+_SHOWN = 4
 
 
 def terminal(report: Report, console: Console, *, reproducers: bool = False) -> None:
@@ -40,42 +36,71 @@ def terminal(report: Report, console: Console, *, reproducers: bool = False) -> 
             mark = f"[red]{len(failed)}[/red]" if len(failed) > known else str(len(failed))
             table.add_row(group, str(numbers[0]), mark, str(known), str(numbers[1]))
     console.print(table)
-    for outcome in report.failures:
-        console.print(_text(outcome, reproducers), highlight=False, markup=False, soft_wrap=True)
-    for outcome in report.unstarted[:1]:
-        console.print(f"not run: {outcome.reason}", markup=False)
+    # Lines are wrapped here, since rich would break programs and addresses.
+    for text in (
+        *(_text(outcome, console.width, reproducers) for outcome in report.failures),
+        *notes(report, console.width),
+    ):
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def notes(report: Report, width: int) -> list[str]:
+    """What else a reader must know of a run, and its last line."""
+    lines = [f"not run: {outcome.reason}" for outcome in report.unstarted[:1]]
     for outcome in report.stale:
-        text = f"{outcome.name} passes now; remove its quirk: {(outcome.quirk or {})['reason']}"
-        console.print(text, markup=False)
+        reason = (outcome.quirk or {})["reason"]
+        lines.append(f"{outcome.name} passes now; remove its quirk: {reason}")
+    for pattern, names in report.hidden.items():
+        lines.append(f"unsupported: {pattern} hides {_counted(names, 'check')}")
+    for pattern, names in report.excused.items():
+        lines.append(f"known: {pattern} names {_counted(names, 'failure')}")
     if not report.count(PASSED) and not report.unstarted:
-        console.print("no check passed, so nothing is proved")
-    console.print(report.summary(), highlight=False)
+        lines.append("no check passed, so nothing is proved")
+    return [_wrapped("", line, width) for line in [*lines, report.summary()]]
+
+
+def _counted(names: list[str], what: str) -> str:
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return f"{len(names)} {what}{'s' * (len(names) != 1)}: {shown}"
+
+
+def _wrapped(head: str, text: str, width: int) -> str:
+    """A text in lines of at most `width` columns, below each other. Addresses are not broken."""
+    return textwrap.fill(
+        text,
+        max(width, 40),
+        initial_indent=head,
+        subsequent_indent=" " * (len(head) or 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _rows(report: Report, group: str) -> list[Outcome]:
     return [one for one in report.outcomes.values() if checks()[one.name].group == group]
 
 
-def _text(outcome: Outcome, reproducers: bool) -> str:
+def _text(outcome: Outcome, width: int, reproducers: bool) -> str:
     """A failure as plain text."""
     check = checks()[outcome.name]
     lines = [
-        f"{outcome.severity.upper()} {outcome.name}: {check.title}",
-        f"  expected  {outcome.expected}",
-        f"  found     {outcome.found}",
-        f"  source    {check.source}",
-        f"            {check.url}",
+        _wrapped("", f"{outcome.severity.upper()} {outcome.name}: {check.title}", width),
+        _wrapped("  expected  ", outcome.expected, width),
+        _wrapped("  found     ", outcome.found, width),
+        _wrapped("  source    ", check.source, width),
+        f"  {check.url}",
     ]
     if outcome.quirk:
-        lines.append(f"  known     {outcome.quirk['reason']} ({outcome.quirk['link']})")
+        lines.append(_wrapped("  known     ", outcome.quirk["reason"], width))
+        lines.append(f"  {outcome.quirk['link']}")
     if reproducers and outcome.reproducer:
-        lines += ["", *(f"    {line}" for line in outcome.reproducer.splitlines())]
+        lines += ["", textwrap.indent(outcome.reproducer.rstrip(), "    ")]
     return "\n".join(lines) + "\n"
 
 
-def failure_text(outcome: Outcome) -> str:
+def failure_text(outcome: Outcome, width: int) -> str:
     """What pytest shows."""
-    return _text(outcome, reproducers=True)
+    return _text(outcome, width, reproducers=True)
 
 
 def write_json(report: Report, path: str) -> None:

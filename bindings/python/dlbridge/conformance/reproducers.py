@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes programs of a few lines that show a failure without dlbridge."""
+"""Writes programs of a few lines that show a failure without dlbridge. Their lines fit into 80
+columns, with the indentation of the report."""
 
 from __future__ import annotations
 
@@ -7,46 +8,65 @@ from typing import Any
 
 _STRUCT = """\
 class Tensor(ctypes.Structure):  # {struct}
-    _fields_ = [{head}("data", c_void_p), ("device", c_int32 * 2), ("ndim", c_int32),
-        ("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16), ("shape", c_void_p),
-        ("strides", c_void_p), ("byte_offset", c_uint64){tail}]
+    _fields_ = [{head}("data", c_void_p), ("device", c_int32 * 2),
+        ("ndim", c_int32), ("code", c_uint8), ("bits", c_uint8),
+        ("lanes", c_uint16), ("shape", c_void_p), ("strides", c_void_p),
+        ("byte_offset", c_uint64){tail}]
 """
-_HEAD = """("version", c_uint32 * 2), ("context", c_void_p), ("deleter", c_void_p),
-        ("flags", c_uint64), """
-_TAIL = """, ("context", c_void_p), ("deleter", c_void_p)"""
-_IMPORTS = "import ctypes\nfrom ctypes import *\n"
-_CONSUMER = """
+_HEAD = """("version", c_uint32 * 2), ("context", c_void_p),
+        ("deleter", c_void_p), ("flags", c_uint64),
+        """
+_TAIL = """,
+        ("context", c_void_p), ("deleter", c_void_p)"""
+_IMPORTS = "import ctypes, gc, sys\nfrom ctypes import *\n"
+_SOURCE = """
 memory = (c_uint8 * 64)(*range(64))
 shape, strides = {shape}, {strides}
-tensor = Tensor(data={data}, device={device}, ndim={ndim}, code={code}, bits={bits}, lanes={lanes},
-    shape={shape_address}, strides={strides_address}, byte_offset={byte_offset}{more})
-new = pythonapi.PyCapsule_New
+tensor = Tensor(data={data}, device={device},
+    ndim={ndim}, code={code}, bits={bits}, lanes={lanes},
+    shape={shape_address}, strides={strides_address},
+    byte_offset={byte_offset}{more})
+runs, capsules = [], []
+deleter = CFUNCTYPE(None, c_void_p)(runs.append)
+{owner}new = pythonapi.PyCapsule_New
 new.restype, new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
 
 class Source:
     def __dlpack__(self, **keywords):
-        print("__dlpack__ is called with", keywords)
-        return new(addressof(tensor), {name!r}, None)
+        capsules.append(new(addressof(tensor), {name!r}, None))
+        return capsules[-1]
 
     def __dlpack_device__(self):
         return {device_tuple}
-
+"""
+_IMPORTED = """
 array = consume(Source())
 print("imported:", type(array))
 print(array)
+del array
+gc.collect()
+print("the deleter ran", len(runs), "times; the capsules:", capsules)
 """
-_PRODUCER = """
-capsule = array.__dlpack__({arguments})
-print(capsule)
+_POINTER = """
 get = pythonapi.PyCapsule_GetPointer
 get.restype, get.argtypes = c_void_p, [py_object, c_char_p]
 name = pythonapi.PyCapsule_GetName
 name.restype, name.argtypes = c_char_p, [py_object]
-versioned = name(capsule) == b"dltensor_versioned"
-tensor = (Versioned if versioned else Legacy).from_address(get(capsule, name(capsule)))
-for field in tensor._fields_:
-    value = getattr(tensor, field[0])
-    print(field[0], list(value) if isinstance(value, ctypes.Array) else value)
+
+def tensor_of(capsule):
+    versioned = name(capsule) == b"dltensor_versioned"
+    kind = Versioned if versioned else Legacy
+    return kind.from_address(get(capsule, name(capsule)))
+"""
+_EXPORTED = """
+capsule = array.__dlpack__({arguments})
+print(capsule)
+tensor = tensor_of(capsule)
+for field, *_ in tensor._fields_:
+    value = getattr(tensor, field)
+    if value and field in ("shape", "strides"):
+        value = (c_int64 * tensor.ndim).from_address(value)
+    print(field, list(value) if isinstance(value, ctypes.Array) else value)
 """
 _VIEWS = {
     "transposed": "base.T",
@@ -56,6 +76,8 @@ _VIEWS = {
     "empty": "base[:0]",
     "scalar": "base[1, 1, ...]",
 }
+# Bytes of a literal in one line of a program.
+_LITERAL = 12
 
 
 def arguments(keywords: dict[str, Any]) -> str:
@@ -69,27 +91,32 @@ def _struct(versioned: bool, name: str = "Tensor") -> str:
     return text.replace("class Tensor", f"class {name}")
 
 
-def consumer(code: str, tensor: Any) -> str:
-    """A program that imports a tensor of these fields; `code` defines `consume`."""
+def _extents(fields: dict[str, Any], name: str) -> tuple[str, str]:
+    """The array of a field, and its address."""
+    if fields[name] is None:
+        return "None", "None"
+    content = ", ".join(map(str, fields[name]))
+    return f"(c_int64 * {len(fields[name])})({content})", f"addressof({name})"
+
+
+def offered(code: str, tensor: Any) -> str:
+    """Lines that make a `Source` of a tensor of these fields, and count the runs of its deleter."""
     fields = tensor.fields
     versioned = fields["kind"] == "versioned"
-
-    def array(name: str) -> tuple[str, str]:
-        if fields[name] is None:
-            return "None", "None"
-        count = len(fields[name])
-        content = ", ".join(map(str, fields[name]))
-        return f"(c_int64 * {count})({content})", f"addressof({name})"
-
-    shape, strides = array("shape"), array("strides")
-    more = ""
+    shape, strides = (_extents(fields, name) for name in ("shape", "strides"))
+    more = owner = ""
     if versioned:
         version = ", ".join(map(str, fields["version"]))
         more = f",\n    version=({version}), flags={fields['flags']}"
-    text = _CONSUMER.format(
+    if fields["context"]:
+        owner += "tensor.context = addressof(tensor)\n"
+    if fields["deleter"]:
+        owner += "tensor.deleter = cast(deleter, c_void_p)\n"
+    text = _SOURCE.format(
         shape=shape[0],
         shape_address=shape[1],
         more=more,
+        owner=owner,
         ndim=fields["ndim"],
         strides=strides[0],
         strides_address=strides[1],
@@ -103,25 +130,37 @@ def consumer(code: str, tensor: Any) -> str:
     return _IMPORTS + code + "\n" + _struct(versioned) + text
 
 
+def consumer(code: str, tensor: Any) -> str:
+    """A program that imports a tensor of these fields; `code` defines `consume`."""
+    return offered(code, tensor) + _IMPORTED
+
+
 def _made(code: str, request: Any) -> str:
     """Lines that make `array` if `code` defines `make` instead."""
     if "array =" in code or request is None:
         return ""
     view = _VIEWS.get(request.form.name, "base")
+    starts = range(0, len(request.bits), _LITERAL)
+    lines = (repr(request.bits[start : start + _LITERAL]) for start in starts)
+    bits = "\n        ".join(lines)
     return (
-        f"request = types.SimpleNamespace(dtype={request.dtype!r}, shape={request.shape}, "
+        f"request = types.SimpleNamespace(\n    dtype={request.dtype!r}, shape={request.shape}, "
         f"strides={request.strides},\n    base_shape={request.base_shape}, "
         f"read_only={request.read_only}, device={request.device},\n    "
-        f"bits={request.bits!r},\n    view=lambda base: {view})\n"
+        f"bits={bits},\n    view=lambda base: {view})\n"
         "array = make(request)\n"
     )
 
 
+def made(code: str, request: Any) -> str:
+    """Lines that make `array`, and `tensor_of(capsule)`."""
+    structs = _struct(False, "Legacy") + "\n" + _struct(True, "Versioned")
+    return _IMPORTS + code + _made(code, request) + "\n" + structs + _POINTER
+
+
 def producer(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """A program that shows what an array exports; `code` makes `array`, or defines `make`."""
-    structs = _struct(False, "Legacy") + "\n" + _struct(True, "Versioned")
-    program = _PRODUCER.format(arguments=arguments(keywords))
-    return _IMPORTS + code + _made(code, request) + "\n" + structs + program
+    return made(code, request) + _EXPORTED.format(arguments=arguments(keywords))
 
 
 def own(code: str, request: Any) -> str:

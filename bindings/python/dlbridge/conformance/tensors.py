@@ -96,6 +96,8 @@ class Tensor:
             "byte_offset": byte_offset,
             "data": "memory" if data else "NULL",
             "ndim": len(shape or ()) if ndim is None else ndim,
+            "deleter": deleter,
+            "context": context,
         }
         versioned = kind == "versioned"
         self.name = capsules.VERSIONED if versioned else capsules.LEGACY

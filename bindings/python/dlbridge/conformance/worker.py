@@ -25,7 +25,7 @@ from . import (  # noqa: F401  (each registers its checks)
 )
 from .adapters import Chosen
 from .kit import CHECKS, Kit, message
-from .outcomes import FAILED, PASSED, SKIPPED, Failure, Skip
+from .outcomes import FAILED, PASSED, SKIPPED, Declared, Failure, Skip
 
 # Characters of a text in a report.
 LONGEST = 8000
@@ -48,8 +48,11 @@ def judged(kit: Kit, name: str) -> dict[str, Any]:
     began = time.monotonic()
     kit.reproducer = ""
     try:
+        kit.adapter.needs(name)
         CHECKS[name](kit)
         cell: dict[str, Any] = {"status": PASSED}
+    except Declared as skip:
+        cell = {"status": SKIPPED, "reason": str(skip), "pattern": skip.pattern}
     except Skip as skip:
         cell = {"status": SKIPPED, "reason": str(skip)}
     except Failure as failure:
@@ -76,8 +79,6 @@ def run(plan: dict[str, Any], record: Callable[[dict[str, Any]], None]) -> None:
         record({"begin": [name]})
         if not sides[plan["sides"][name]]:
             cell = {"status": SKIPPED, "reason": f"there is no {plan['sides'][name]}"}
-        elif kit.adapter.declared(name):
-            cell = {"status": SKIPPED, "reason": "declared unsupported"}
         else:
             cell = judged(kit, name)
         record({"end": [name], "cell": cell})

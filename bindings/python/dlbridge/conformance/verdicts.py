@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that judge themselves, for faults that no printed field shows.
+
+Each prints FAULT and ends with status 1, or prints that all is fine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .reproducers import arguments, made, offered
+
+_SHOWN = """
+def show(array):
+    if "read" in globals():
+        return read(array)
+    try:
+        return memoryview(array).tobytes()
+    except TypeError:
+        return repr(array)
+"""
+_RELEASED = """
+for _ in range(4):
+    gc.collect()
+    if "settle" in globals():
+        settle()
+"""
+_ON_THREAD = """
+import threading
+held = [array]
+del array
+thread = threading.Thread(target=held.clear)
+thread.start()
+thread.join()
+"""
+_DELETERS = """
+array = consume(Source())
+early, before = len(runs), show(array)
+memset(addressof(memory), 7, 64)
+shared = show(array) != before
+{release}
+if len(runs) != 1:
+    sys.exit(f"FAULT: the deleter ran {{len(runs)}} times, expected once")
+if early and shared:
+    sys.exit("FAULT: the deleter ran while the array uses the memory")
+print("fine: the deleter ran once")
+"""
+_USED = """
+first = consume(Source())
+Source.__dlpack__ = lambda self, **keywords: capsules[-1]
+found = "fine: the used capsule is rejected"
+try:
+    second = consume(Source())
+    found = f"FAULT: {capsules[-1]} is imported again: {type(second)}"
+    del second
+except Exception as error:
+    print(type(error).__name__, error)
+del first
+gc.collect()
+print(found)
+sys.exit(found.startswith("FAULT"))
+"""
+_APART = """
+def address(capsule):
+    tensor = tensor_of(capsule)
+    return tensor.data + tensor.byte_offset
+
+shared = array.__dlpack__({shared})
+copy = array.__dlpack__({copy})
+before = string_at(address(shared), 4)
+memset(address(copy), before[0] ^ 255, 4)
+if string_at(address(shared), 4) != before:
+    sys.exit("FAULT: a write to the copy is seen in the array")
+print("fine: the copy has other memory")
+"""
+_PARENT = """\
+import os, signal, sys
+child = os.fork()
+if child:
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status:
+        sys.exit(f"FAULT: the process ended with status {status}")
+    print("fine: the deleter ran after the end of Python")
+    sys.exit()
+"""
+_AT_EXIT = """
+capsule = array.__dlpack__({arguments})
+tensor = tensor_of(capsule)
+rename = pythonapi.PyCapsule_SetName
+rename.argtypes = [py_object, c_char_p]
+used = b"used_" + name(capsule)
+rename(capsule, used)
+register = CDLL(None).__cxa_atexit  # runs after the interpreter's end
+register.argtypes = [c_void_p] * 3
+register(tensor.deleter, addressof(tensor), None)
+signal.alarm(60)
+"""
+_ROUNDS = """
+import itertools, resource
+numbers = itertools.count()
+counter = CFUNCTYPE(None, c_void_p)(lambda address: next(numbers))
+tensor.deleter = cast(counter, c_void_p)
+Source.__dlpack__ = lambda self, **keywords: new(
+    addressof(tensor), {name!r}, None)
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+for done in range({rounds}):
+    consume(Source())
+    if done == {rounds} // 50:
+        before = resident()
+{release}
+grown, runs = (resident() - before) // {rounds}, next(numbers)
+print(runs, "runs of the deleter,", grown, "bytes in each round")
+if runs != {rounds} or grown > {allowed}:
+    sys.exit("FAULT: expected {rounds} runs, and memory that does not grow")
+print("fine: one run in each round")
+"""
+
+
+def deleters(code: str, tensor: Any) -> str:
+    """Counts the runs of the deleter of an imported tensor."""
+    text = _DELETERS.format(release="del array" + _RELEASED)
+    return offered(code, tensor) + _SHOWN + text
+
+
+def deleters_on_thread(code: str, tensor: Any) -> str:
+    """The same, if another thread releases the array."""
+    text = _DELETERS.format(release=_ON_THREAD.strip() + _RELEASED)
+    return offered(code, tensor) + _SHOWN + text
+
+
+def used_capsule(code: str, tensor: Any) -> str:
+    """Imports a capsule again."""
+    return offered(code, tensor) + _USED
+
+
+def rounds(code: str, tensor: Any, count: int, allowed: int) -> str:
+    """Imports a tensor many times; `allowed` is the growth in bytes of a round."""
+    text = _ROUNDS.format(name=tensor.name, rounds=count, allowed=allowed, release=_RELEASED)
+    return offered(code, tensor) + text
+
+
+def copy_apart(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Writes to the copy of an array."""
+    shared, copy = arguments(keywords), arguments({**keywords, "copy": True})
+    return made(code, request) + _APART.format(shared=shared, copy=copy)
+
+
+def after_exit(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Calls the deleter among the handlers of exit()."""
+    text = _AT_EXIT.format(arguments=arguments(keywords))
+    return _PARENT + made(code, request) + text

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An adapter whose library is right, or has the faults that the variable PLANTED names."""
+
+import ctypes
+import os
+
+import numpy
+
+faults = os.environ.get("PLANTED", "").split()
+title = "planted"
+python = ctypes.pythonapi
+
+
+def function(name, result, *arguments):
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, python))
+
+
+name_of = function("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
+rename = function("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+pointer = function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+USED = b"used_dltensor_versioned"
+Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Struct(ctypes.Structure):
+    """DLManagedTensorVersioned."""
+
+    _fields_ = [
+        ("version", ctypes.c_uint32 * 2),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_uint32),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset", ctypes.c_uint64),
+    ]
+
+
+# ------------------------------------------------------------------------------------- producer
+
+
+@Deleter
+def delete_in_python(address):
+    originals.pop(address)(address)
+
+
+originals = {}
+
+
+class Array:
+    def __init__(self, values):
+        self.values, self.shape = values, values.shape
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if "crash" in faults and copy is False:
+            ctypes.string_at(16)
+        if "hang" in faults and copy is False:
+            while True:
+                pass
+        if "copy-apart" in faults:
+            copy = None
+        if "legacy-only" in faults or (max_version is not None and max_version[0] < 1):
+            max_version = None
+        capsule = self.values.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+        if max_version is not None:
+            self.spoil(Struct.from_address(pointer(capsule, name_of(capsule))))
+        elif "legacy-bytes" in faults:
+            # A legacy struct begins with the part that follows the flags.
+            start = pointer(capsule, name_of(capsule)) - Struct.data.offset
+            for axis in range(self.values.ndim):
+                Struct.from_address(start).strides[axis] *= self.values.itemsize
+        return capsule
+
+    def spoil(self, struct):
+        if "deleter-after-exit" in faults:
+            originals[ctypes.addressof(struct)] = Deleter(struct.deleter)
+            struct.deleter = ctypes.cast(delete_in_python, ctypes.c_void_p).value
+        compact = 1
+        for axis in reversed(range(struct.ndim)):
+            if "bytes" in faults:
+                struct.strides[axis] *= self.values.itemsize
+            if "compact" in faults:
+                struct.strides[axis] = compact
+            compact *= struct.shape[axis]
+        if "null" in faults:
+            struct.strides = None
+
+
+def make(request):
+    memory = numpy.frombuffer(bytearray(request.bits), request.dtype)
+    return Array(request.view(memory.reshape(request.base_shape)))
+
+
+# ------------------------------------------------------------------------------------- consumer
+
+
+class Imported:
+    """An array that owns a tensor."""
+
+    def __init__(self, struct):
+        self.struct = struct
+        self.shape = tuple(struct.shape[axis] for axis in range(struct.ndim))
+        count = int(numpy.prod(self.shape))
+        self.bytes = (ctypes.c_uint8 * (4 * count)).from_address(struct.data + struct.offset)
+
+    def __del__(self):
+        delete = Deleter(self.struct.deleter)
+        for _ in range(2 if "deleter-once" in faults else 1):
+            delete(ctypes.addressof(self.struct))
+
+
+def consume(source):
+    capsule = source.__dlpack__(max_version=(1, 3))
+    if "used-capsule" not in faults and name_of(capsule) != b"dltensor_versioned":
+        raise ValueError("expected a capsule named dltensor_versioned")
+    struct = Struct.from_address(pointer(capsule, name_of(capsule)))
+    if "crash-hostile" in faults:
+        ctypes.string_at(struct.ndim % 4096)
+    rename(capsule, USED)
+    return Imported(struct)
+
+
+def read(array):
+    return bytes(array.bytes) if isinstance(array, Imported) else array.values.tobytes()
+
+
+def address(array):
+    return (
+        ctypes.addressof(array.bytes) if isinstance(array, Imported) else array.values.ctypes.data
+    )

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the conformance kit says of a failure: its severity, where a process died, and a program
+that shows the fault without dlbridge."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conformance_runs import SCRATCH, no_sanitizers, whole_run
+from dlbridge.conformance import checks, engine, processes
+from dlbridge.conformance.adapters import Chosen
+from dlbridge.conformance.outcomes import FAILED, PASSED
+
+pytest.importorskip("numpy")
+pytestmark = no_sanitizers
+ROUNDS = 200
+
+
+def outcomes(monkeypatch, fault, *names, **options):
+    """Checks the library of scratch/planted.py, which has the fault."""
+    monkeypatch.setenv("PLANTED", fault)
+    chosen = Chosen(file=str(SCRATCH / "planted.py"))
+    return engine.run(chosen, names, rounds=ROUNDS, jobs=1, **options).outcomes
+
+
+def shown(program, fault):
+    """The exit status of a reproducer, and what it prints, for a library with the fault."""
+    environment = {**os.environ, "PLANTED": fault}
+    line = (sys.executable, "-B", "-c", program)
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=100)
+    return done.returncode, done.stdout + done.stderr
+
+
+# Fault of planted.py -> the checks that find it, and whose programs show it.
+SHOWN = {
+    "deleter-once": ("deleter-once", "deleter-on-thread", "consumer-leak"),
+    "used-capsule": ("used-capsule",),
+    "copy-apart": ("copy-apart",),
+    "deleter-after-exit": ("deleter-after-exit",),
+}
+
+
+@whole_run
+@pytest.mark.parametrize("fault", SHOWN)
+def test_a_reproducer_shows_the_fault_and_that_a_right_library_has_none(monkeypatch, fault):
+    found = outcomes(monkeypatch, fault, *SHOWN[fault])
+    for name in SHOWN[fault]:
+        assert found[name].status == FAILED, name
+        program = found[name].reproducer
+        assert "dlbridge" not in program.replace(str(SCRATCH), "")
+        assert max(map(len, program.replace(str(SCRATCH), "").splitlines())) <= 76
+        status, text = shown(program, fault)
+        assert status == 1 and "FAULT: " in text, (name, text)
+        status, text = shown(program, "")
+        assert status == 0 and "fine: " in text and "FAULT" not in text, (name, text)
+
+
+def test_the_right_library_passes_these_checks(monkeypatch):
+    names = [name for found in SHOWN.values() for name in found]
+    found = outcomes(monkeypatch, "", *names, "shape-and-strides", "legacy-same", "copy-false")
+    assert {one.status for one in found.values()} == {PASSED}
+
+
+def test_a_second_run_of_the_deleter_is_corruption(monkeypatch):
+    """In the checks for leaks too."""
+    found = outcomes(monkeypatch, "deleter-once", "consumer-leak", "consumer-threads")
+    assert [one.severity for one in found.values()] == ["corruption", "corruption"]
+    assert found["consumer-threads"].found == "402 runs"
+
+
+def test_a_used_capsule_that_is_deleted_twice_has_the_program_of_deleters(monkeypatch):
+    found = outcomes(monkeypatch, "deleter-once", "used-capsule")["used-capsule"]
+    assert "FAULT: the deleter ran 2 times" in shown(found.reproducer, "deleter-once")[1]
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"), [("bytes", "(16, 4)"), ("compact", "(3, 1)"), ("null", "NULL")]
+)
+def test_strides_that_do_not_lead_to_the_values_are_found(monkeypatch, fault, kind):
+    found = outcomes(monkeypatch, fault, "shape-and-strides")["shape-and-strides"]
+    assert found.status == FAILED and kind in found.found, found
+    form = {"bytes": "(4, 1), in elements (plain)"}.get(fault, "(1, 4), in elements (transposed)")
+    assert found.expected == f"strides {form}"
+
+
+def test_structs_with_other_strides_differ(monkeypatch):
+    found = outcomes(monkeypatch, "legacy-bytes", "legacy-same")["legacy-same"]
+    assert found.found == "strides (16, 4) in the legacy one"
+
+
+def test_a_library_of_legacy_capsules_has_nothing_to_compare(monkeypatch):
+    found = outcomes(monkeypatch, "legacy-only", "legacy-same")["legacy-same"]
+    assert found.reason == "the producer exports legacy capsules only, also for max_version=(1, 3)"
+
+
+# ------------------------------------------------------------------------------ where it happens
+
+
+def test_a_crash_has_its_place_and_what_was_expected(monkeypatch):
+    found = outcomes(monkeypatch, "crash", "copy-false")["copy-false"]
+    assert found.expected == "each call returns or raises, and the process lives on"
+    assert found.found.startswith("the process died of SIGSEGV in __dlpack__, scratch/planted.py")
+
+
+def test_a_hang_has_its_place_and_the_time(monkeypatch):
+    found = outcomes(monkeypatch, "hang", "copy-false", limit=2)["copy-false"]
+    assert found.expected == "each call returns or raises within 2 s"
+    where = "in __dlpack__, scratch/planted.py"
+    assert found.found.startswith(f"the process ran for more than 2 s {where}")
+
+
+def test_a_crash_in_the_child_of_a_broken_tensor_has_its_place(monkeypatch):
+    name = "hostile-ndim-negative-versioned"
+    found = outcomes(monkeypatch, "crash-hostile", name)[name]
+    assert "the process died of SIGSEGV in consume, scratch/planted.py line" in found.found
+
+
+def test_a_dead_thread_without_frames_has_no_place():
+    assert processes.place("Fatal Python error: Aborted\n\n<no Python frame>\n") == ""
+
+
+@pytest.mark.parametrize("name", ["copy-false", "layout-plain"])
+def test_the_expectation_of_a_check_is_not_its_title(name):
+    cell = {"status": processes.CRASH, "why": "died of SIGSEGV", "expected": "a call that returns"}
+    outcome = engine.outcome_of(checks()[name], cell)
+    assert outcome.expected == "a call that returns" != checks()[name].title
