@@ -170,7 +170,8 @@ void WrapTarget(const DLTensor& source, const LayoutSnapshot& layout, const DLBr
                            nullptr,
                            bytes != 0 ? spec.target_offset : 0};
   FillVersioned(node, tensor, ToDLPack(version));
-  *static_cast<WrapTail*>(node->tail()) = {nullptr, nullptr, TargetBuffer(spec), 0, false, false};
+  *static_cast<WrapTail*>(node->tail()) = {
+      nullptr, nullptr, TargetBuffer(spec), 0, spec.target.backend, false, false};
   BecomeRoot(node, SourceKind::kWrapped, nullptr);
 }
 

@@ -77,14 +77,13 @@ void PlaceData(uint64_t origin, uint64_t size, Descriptor* out) {
   out->byte_offset = inside ? out->byte_offset : 0;
 }
 
-// The root of a tensor, found through dlbridge-owned tensors that keep other tensors.
+// The root that has the memory of a tensor, found through dlbridge-owned tensors that keep other
+// tensors; NULL for the memory of other libraries' tensors.
 Node* RootOf(const DLManagedTensorVersioned& tensor) {
   Node* node = OwnNode(&tensor);
-  while (node != nullptr && node->root->source_kind != SourceKind::kAllocation) {
+  while (node != nullptr && node->root->source_kind != SourceKind::kAllocation &&
+         node->root->source_kind != SourceKind::kWrapped) {
     const Node& root = *node->root;
-    if (root.source_kind == SourceKind::kWrapped) {
-      return nullptr;  // foreign memory
-    }
     node = root.source_kind == SourceKind::kLegacy
                ? OwnNode(static_cast<const DLManagedTensor*>(root.source))
                : OwnNode(static_cast<const DLManagedTensorVersioned*>(root.source));
@@ -100,7 +99,8 @@ DLBRIDGE_COLD DLBridgeStatus RejectHostMemory(DLBridgeError* error) {
 
 DLBridgeStatus ExportHost(Node* root, const DLTensor& tensor, const Reach& reach, Export* out,
                           DLBridgeError* error) {
-  const auto* tail = root != nullptr ? static_cast<AllocationTail*>(root->tail()) : nullptr;
+  const bool allocated = root != nullptr && root->source_kind == SourceKind::kAllocation;
+  const auto* tail = allocated ? static_cast<AllocationTail*>(root->tail()) : nullptr;
   if (tail == nullptr || !IsShareable(*tail)) {
     return RejectHostMemory(error);
   }
@@ -156,8 +156,18 @@ DLBRIDGE_COLD DLBridgeStatus RejectForeignQueue(DLBridgeBackend expected, DLBrid
   return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.stream", problem, found);
 }
 
-DLBridgeStatus ExportDevice(const DLTensor& tensor, const Reach& reach, const DLBridgeStream* queue,
-                            Export* out, DLBridgeError* error) {
+// The context that wrapped memory was given with. A driver may know the memory in its other
+// contexts too, but shares it only in this one.
+uint64_t ContextOf(Node* root, DLBridgeBackend driver) {
+  if (root == nullptr || root->source_kind != SourceKind::kWrapped) {
+    return 0;
+  }
+  const auto& tail = *static_cast<const WrapTail*>(root->tail());
+  return tail.driver == driver ? tail.buffer.context : 0;
+}
+
+DLBridgeStatus ExportDevice(Node* root, const DLTensor& tensor, const Reach& reach,
+                            const DLBridgeStream* queue, Export* out, DLBridgeError* error) {
   const Backend* backend = SharingBackend(TypeOf(tensor.device));
   if (backend == nullptr) {
     return RejectDevice(error, DLBRIDGE_ERROR_UNSUPPORTED, "the tensor's device",
@@ -173,6 +183,7 @@ DLBridgeStatus ExportDevice(const DLTensor& tensor, const Reach& reach, const DL
   // Use the first element: `data` itself may lie outside the allocation.
   DLBridgeBuffer buffer = dlbridge_buffer_address(tensor.data);
   buffer.backend = backend->id;
+  buffer.context = ContextOf(root, backend->id);
   buffer.handle += tensor.byte_offset;
   IpcHandle handle;
   std::memset(&handle, 0, sizeof handle);
@@ -217,7 +228,7 @@ DLBridgeStatus ExportTensor(const DLManagedTensorVersioned& tensor, uint32_t opt
   }
   const DLBridgeStream* queue = stream != nullptr && IsQueue(*stream) ? stream : nullptr;
   return on_host ? ExportHost(RootOf(tensor), subject.tensor, reach, out, error)
-                 : ExportDevice(subject.tensor, reach, queue, out, error);
+                 : ExportDevice(RootOf(tensor), subject.tensor, reach, queue, out, error);
 }
 
 DLBridgeStatus CheckSpecStream(const DLBridgeStream* stream, DLBridgeError* error) {

@@ -138,7 +138,7 @@ bool HasMem(const DLBridgeWrapSpec& spec) {
 
 // Retains the table's entry of the memory's context. A cl_mem needs no entry: its driver knows the
 // context.
-DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, uint64_t* entry, DLBridgeError* error) {
+DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, WrapTail* tail, DLBridgeError* error) {
   if (spec.buffer.context == 0) {
     return DLBRIDGE_OK;
   }
@@ -159,7 +159,8 @@ DLBridgeStatus KeepContext(const DLBridgeWrapSpec& spec, uint64_t* entry, DLBrid
     return RejectStatus(error, DLBRIDGE_ERROR_NOT_FOUND, "spec.buffer.context",
                         "was unregistered by another thread: keep it registered while it is used");
   }
-  *entry = found.id;
+  tail->entry = found.id;
+  tail->driver = found.backend;
   return DLBRIDGE_OK;
 }
 
@@ -202,7 +203,7 @@ namespace {
 
 // Acquires all that the tensor keeps besides its memory. On failure nothing stays acquired.
 DLBridgeStatus Keep(const DLBridgeWrapSpec& spec, WrapTail* tail, DLBridgeError* error) {
-  DLBridgeStatus status = KeepContext(spec, &tail->entry, error);
+  DLBridgeStatus status = KeepContext(spec, tail, error);
   if (status == DLBRIDGE_OK) {
     status = KeepHandle(spec, tail, error);
   }
@@ -227,6 +228,7 @@ DLBRIDGE_INLINE void FillTail(const DLBridgeWrapSpec& spec, WrapTail* tail) {
   tail->context = spec.release_context;
   tail->buffer = BufferOf(spec);
   tail->entry = 0;
+  tail->driver = DLBRIDGE_BACKEND_NONE;
   tail->retained = false;
   tail->on_stream = false;
 }

@@ -79,9 +79,10 @@ struct WrapTail {
                   const DLBridgeStream* stream);  // NULL: nothing to call
   void* context;
   DLBridgeBuffer buffer;
-  uint64_t entry;  // of the context table, retained by this root; 0: none
-  bool retained;   // the root holds a reference to the handle
-  bool on_stream;  // `release` accepts a stream whose work still uses the memory
+  uint64_t entry;          // of the context table, retained by this root; 0: none
+  DLBridgeBackend driver;  // whose context buffer.context is; NONE: not known
+  bool retained;           // the root holds a reference to the handle
+  bool on_stream;          // `release` accepts a stream whose work still uses the memory
 };
 // Releases the references of a tail: the context entry and the handle.
 DLBRIDGE_COLD void EndKeeping(const WrapTail& tail);

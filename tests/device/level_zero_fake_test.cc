@@ -158,6 +158,8 @@ LEVEL_ZERO_TEST(LevelZeroFake, Ipc) {
          "zeMemGetIpcHandle: ptr is not the start of an allocation");
   Broken(world, world.ze.zeMemGetIpcHandle(context, shared, &handle),
          "zeMemGetIpcHandle: ptr is no device memory");
+  Broken(world, world.ze.zeMemGetIpcHandle(world.MakeContext(), memory, &handle),
+         "zeMemGetIpcHandle: ptr is memory of another context");
   EXPECT_EQ(world.ze.zeMemGetIpcHandle(context, memory, &handle), ZE_RESULT_SUCCESS);
   void* opened = nullptr;
   Broken(world, world.ze.zeMemOpenIpcHandle(context, world.devices[0], handle, 4, &opened),

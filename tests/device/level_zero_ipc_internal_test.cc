@@ -9,6 +9,7 @@
 
 #include "device/level_zero_world.h"
 #include "native/backend.h"
+#include "support/ipc.h"
 
 namespace {
 
@@ -229,6 +230,103 @@ LEVEL_ZERO_TEST(LevelZeroIpc, NotExportable) {
     EXPECT_TRUE(error.Says("is not device USM")) << error.message;
     EXPECT_EQ(handle.length, 0U);
   }
+  world.kept.contexts = 2;  // the library enumerated, to ask them for the address on the stack
+}
+
+// Each context of the label; an export must use the one that allocated the memory.
+struct TwoContexts {
+  explicit TwoContexts(World* world) : other(world->MakeContext()), own(world->MakeContext()) {
+    world->Register(0, 0, other);
+    world->Register(0, 0, own);
+    memory = world->AllocDevice(own, world->devices[0]);
+  }
+  ze_context_handle_t other;  // the label's default
+  ze_context_handle_t own;
+  unsigned char* memory;
+};
+
+DLManagedTensorVersioned* MustWrap(const DLBridgeBuffer& buffer) {
+  const int64_t shape = 16;
+  DLBridgeWrapSpec spec = DLBRIDGE_WRAP_SPEC_INIT;
+  spec.buffer = buffer;
+  spec.device = OneApi(0);
+  spec.dtype = {kDLUInt, 8, 1};
+  spec.ndim = 1;
+  spec.shape = &shape;
+  DLManagedTensorVersioned* made = nullptr;
+  Error error;
+  EXPECT_EQ(dlbridge_wrap(&spec, &made, &error), DLBRIDGE_OK) << error.message;
+  return made;
+}
+
+// Exports a tensor and releases it.
+void ExportTensor(DLManagedTensorVersioned* tensor) {
+  uint8_t bytes[dlbridge_test::kIpcBytes];
+  int32_t fds[dlbridge_test::kIpcFds];
+  size_t length = 0;
+  size_t fd_count = 0;
+  Error error;
+  EXPECT_EQ(dlbridge_test::IpcExport(tensor, 0,
+                                     {bytes, sizeof bytes, fds, dlbridge_test::kIpcFds, nullptr},
+                                     &length, &fd_count, &error),
+            DLBRIDGE_OK)
+      << error.message;
+  for (size_t i = 0; i < fd_count; ++i) {
+    EXPECT_EQ(close(fds[i]), 0);
+  }
+  tensor->deleter(tensor);
+}
+
+// Any context of Intel's driver knows the memory of all, but memory is only for the context that
+// allocated it.
+void ExportShareAndUpgrade(World& world) {
+  const TwoContexts contexts(&world);
+  DLManagedTensorVersioned* tensor =
+      MustWrap(dlbridge_buffer_level_zero(contexts.memory, contexts.own));
+  DLManagedTensorVersioned* share = nullptr;
+  ASSERT_EQ(dlbridge_share(tensor, &share, nullptr), DLBRIDGE_OK);
+  ExportTensor(tensor);
+  EXPECT_EQ(world.fake.Violation(), "");
+  // Through a legacy tensor and back, the memory is still that of the wrapped tensor.
+  DLManagedTensor* legacy = nullptr;
+  DLManagedTensorVersioned* upgraded = nullptr;
+  ASSERT_EQ(dlbridge_downgrade(share, nullptr, &legacy, nullptr), DLBRIDGE_OK);
+  ASSERT_EQ(dlbridge_upgrade(legacy, nullptr, &upgraded, nullptr), DLBRIDGE_OK);
+  ExportTensor(upgraded);
+  EXPECT_EQ(world.fake.Violation(), "");
+}
+TEST(LevelZeroIpc, ExportsInTheContextOfTheTensor) {
+  EXPECT_TRUE(
+      dlbridge_test::InNextWorld(Environment{{"FAKE_ZE_TABLE", "driver"}}, ExportShareAndUpgrade));
+}
+
+// A copy to the caller's memory keeps the context that the caller named.
+void ExportCopy(World& world) {
+  const TwoContexts contexts(&world);
+  uint8_t bytes[16] = {};
+  int64_t shape = 16;
+  const DLTensor source = {bytes, {kDLCPU, 0}, 1, {kDLUInt, 8, 1}, &shape, nullptr, 0};
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  spec.device = OneApi(0);
+  spec.target = dlbridge_buffer_level_zero(contexts.memory, contexts.own);
+  spec.target_size = sizeof bytes;
+  DLManagedTensorVersioned* copy = nullptr;
+  Error error;
+  ASSERT_EQ(dlbridge_copy(&source, 0, &spec, &copy, &error), DLBRIDGE_OK) << error.message;
+  ExportTensor(copy);
+  world.kept.pools = 1;
+}
+TEST(LevelZeroIpc, ExportsACopyInTheContextOfItsTarget) {
+  EXPECT_TRUE(dlbridge_test::InNextWorld(Environment{{"FAKE_ZE_TABLE", "driver"}}, ExportCopy));
+}
+
+// The owner of a tensor may change its data to memory of another context.
+LEVEL_ZERO_TEST(LevelZeroIpc, ChangedDataIsFoundInItsContext) {
+  const TwoContexts contexts(&world);
+  DLManagedTensorVersioned* tensor =
+      MustWrap(dlbridge_buffer_level_zero(contexts.memory, contexts.own));
+  tensor->dl_tensor.data = world.AllocDevice(contexts.other, world.devices[0]);
+  ExportTensor(tensor);
 }
 
 // The message of another process may contain anything.

@@ -110,9 +110,21 @@ DLBridgeStatus CheckNoStream(const IpcRequest& request, DLBridgeError* error) {
                             "it, then export with NULL");
 }
 
+// Asks the context that the memory was wrapped with, then all others: the owner of the tensor may
+// have changed its `data`.
+DLBridgeStatus FindAnywhere(DLBridgeBuffer buffer, DLDevice label, Memory* out,
+                            DLBridgeError* error) {
+  DLBRIDGE_TRY(FindMemory(buffer, label, out, error));
+  if (out->type != kUnknown || buffer.context == 0) {
+    return DLBRIDGE_OK;
+  }
+  buffer.context = 0;
+  return FindMemory(buffer, label, out, error);
+}
+
 DLBridgeStatus FindExportable(const DLBridgeBuffer& buffer, DLDevice label, Memory* out,
                               DLBridgeError* error) {
-  DLBRIDGE_TRY(FindMemory(buffer, label, out, error));
+  DLBRIDGE_TRY(FindAnywhere(buffer, label, out, error));
   if (out->type == kDevice && out->record != nullptr) {
     return DLBRIDGE_OK;
   }

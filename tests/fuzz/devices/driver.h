@@ -51,7 +51,6 @@ struct Passing {
   void* context = nullptr;
   uint64_t entry = 0;       // of the table, which has the context; 0: none
   bool needs_wait = false;  // the application must wait for its stream before the end
-  bool travels = true;      // an export asks the context that the memory belongs to
 };
 
 // A tensor of another process: its descriptor, its files, and the bytes of its elements.

@@ -413,7 +413,7 @@ class WholeProgram final : public Program {
         AskOdd(*buffer, *buffer->odd);
         return;
       default:
-        return passing.travels ? Travel(*buffer) : AskOdd(*buffer, *buffer->odd);
+        return Travel(*buffer);
     }
   }
 

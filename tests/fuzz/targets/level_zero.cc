@@ -121,6 +121,8 @@ class LevelZero final : public Driver {
     if (kind >= kUnregistered) {
       made.found = 0;
       made.is_copied = false;
+      // The label's context of the variant's driver knows the memory, and nothing tells the library
+      // that it is not the context that allocated it.
       made.is_wrapped = kind == kUnknown && !IsVariant("next");
     }
     return made;
@@ -173,8 +175,6 @@ class LevelZero final : public Driver {
     const DLBridgeStatus status = dlbridge_context_register(&entry, &out->entry, &error);
     Check([&] { return std::string("a registration: ") + error.message; }, status == DLBRIDGE_OK);
     ++endings_;
-    // Any context of the variant's driver knows the memory, and the library asks the label's.
-    out->travels = !IsVariant("next");
     out->device = device;
     out->label = Label(device);
     out->stream = dlbridge_stream_level_zero(ending->list, ending->context, out->label);
