@@ -67,9 +67,11 @@ target_link_libraries(cuda_faults_test PRIVATE dlbridge_faults)
 dlbridge_add_cuda_test(cuda_old_driver_test.cc fake_cuda_old)
 dlbridge_add_cuda_test(cuda_old_mark_internal_test.cc fake_cuda_old)
 
-dlbridge_add_device_fuzzer(cuda)
-target_link_libraries(fuzz_cuda PRIVATE fake_cuda)
-target_compile_definitions(fuzz_cuda PRIVATE FAKE_CUDA_FILE="$<TARGET_FILE:fake_cuda>")
+foreach(name IN ITEMS cuda cuda_old)
+  dlbridge_add_device_fuzzer(${name})
+  target_link_libraries(fuzz_${name} PRIVATE fake_${name})
+  target_compile_definitions(fuzz_${name} PRIVATE FAKE_CUDA_FILE="$<TARGET_FILE:fake_${name}>")
+endforeach()
 
 # The bundle of `./run gpu --bundle`, packed from this build and run with the fake driver.
 if(NOT DLBRIDGE_STATIC AND NOT DLBRIDGE_SANITIZE)

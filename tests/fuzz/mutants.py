@@ -21,7 +21,7 @@ import tomllib
 sys.path[:0] = [str(folder) for folder in pathlib.Path(__file__).resolve().parents[:2]]
 
 import checkout  # noqa: E402 needs the path above
-from fuzz import ASAN, ROOT  # noqa: E402
+from fuzz import ASAN, ROOT, VARIANTS, environment, leak_options  # noqa: E402
 
 MUTANTS = ROOT / "tests/fuzz/mutants.toml"
 SECONDS = 60
@@ -59,21 +59,25 @@ def cuda_headers():
     return next((path.parent for path in found), None)
 
 
+def program_of(target):
+    return f"fuzz_{VARIANTS[target][0] if target in VARIANTS else target}"
+
+
 def fuzz(source, target):
     """Returns the seconds until the target fails, or None."""
-    build = source / "build/fuzz"
-    program, seeds = build / f"tests/fuzz/fuzz_{target}", source / "tests/fuzz/seeds" / target
+    build, seeds = source / "build/fuzz", source / "tests/fuzz/seeds" / target
+    program = build / "tests/fuzz" / program_of(target)
     corpus = build / "corpus" / target
     shutil.rmtree(corpus, ignore_errors=True)
     corpus.mkdir(parents=True)
     for path in build.glob("found-*"):
         path.unlink()
-    options = (f"-max_total_time={SECONDS}", "-max_len=1024", "-timeout=20", "-seed=1")
+    options = [f"-max_total_time={SECONDS}", "-max_len=1024", "-timeout=20", "-seed=1"]
+    options += [f"-artifact_prefix={build}/found-", *leak_options(target)]
     began = time.monotonic()
     done = subprocess.run(
-        list(map(str, (program, *options, f"-artifact_prefix={build}/found-", corpus, seeds))),
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **ASAN},
-        timeout=10 * SECONDS,
+        list(map(str, (program, *options, corpus, seeds))), stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, env=environment(target, **ASAN), timeout=10 * SECONDS,
     )  # fmt: skip
     seconds = time.monotonic() - began
     # A program that fails for another reason leaves no input.
@@ -106,7 +110,7 @@ def try_mutant(source, name, mutant):
     original = path.read_text()
     path.write_text(edited(original, mutant["edits"], name))
     try:
-        program = mutant["test"] if "test" in mutant else f"fuzz_{mutant['target']}"
+        program = mutant["test"] if "test" in mutant else program_of(mutant["target"])
         if not quietly("ninja", "-C", source / "build/fuzz", program, cwd=source):
             return f"FAILED {name}: it does not compile"
         seconds = run_test(source, mutant) if "test" in mutant else fuzz(source, mutant["target"])

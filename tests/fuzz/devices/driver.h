@@ -39,7 +39,8 @@ struct OddMemory {
   bool is_copied = true;     // a compact copy from it to the host must succeed
   bool is_rejected = false;  // the library must reject it where a copy needs a buffer
   bool is_writable = true;
-  bool is_wrapped = true;  // it can be a tensor
+  bool is_wrapped = true;     // it can be a tensor
+  bool is_registered = true;  // the table has the label, so that an import keeps it
 };
 
 // A stream and memory of kSize bytes that end, with their context, before the driver does.
@@ -49,6 +50,7 @@ struct Passing {
   DLBridgeBuffer memory = {};
   DLDevice label = {};
   void* context = nullptr;
+  bool is_found = true;     // without a stream, the library finds the context of the memory
   uint64_t entry = 0;       // of the table, which has the context; 0: none
   bool needs_wait = false;  // the application must wait for its stream before the end
 };
@@ -91,6 +93,8 @@ class Driver {
   virtual void EndCapture(size_t /*stream*/) {}
   // The application breaks a rule of the capture, which fails.
   virtual void InvalidateCapture(size_t /*stream*/) {}
+  // Can the driver tell whether two streams capture one graph?
+  virtual bool knows_captures() const { return true; }
   // Ends a capture that has failed or that other streams have joined.
   virtual void AbandonCapture(size_t /*stream*/) {}
   // A stream that may have joined or begun a capture has none after this.

@@ -286,6 +286,17 @@ class Program {
     return loan;
   }
 
+  // Are bytes of the copy among those from the first to the last of its source?
+  static bool Overlaps(const Layout& layout, size_t at, size_t bytes) {
+    if (bytes == 0) {
+      return false;
+    }
+    const auto ends = std::minmax_element(layout.places.begin(), layout.places.end());
+    const auto target = static_cast<int64_t>(at);
+    return target < *ends.second + layout.item &&
+           *ends.first < target + static_cast<int64_t>(bytes);
+  }
+
   // ----------------------------------------------------------------------------------------- steps
 
   Buffer* TakeBuffer() { return &buffers_[input_.Below(kBuffers)]; }
@@ -386,9 +397,6 @@ class Program {
     const Layout layout = TakeLayout();
     const Bytes gathered = Gather(layout, from->content);
     const auto at = static_cast<size_t>(input_.Below(kSize - gathered.size() + 1));
-    if (from == to) {
-      return;
-    }
     Order(from, stream);
     Order(to, stream);
     DLManagedTensorVersioned* source = Wrap(*from, layout, nullptr, 0);
@@ -398,6 +406,8 @@ class Program {
         Try([&](DLBridgeError* error) { return dlbridge_copy_async(source, &spec, &copy, error); });
     Check("a plain copy succeeds",
           status == DLBRIDGE_OK || failed_ || !IsPlain(*from, *to, stream, layout));
+    Check("bytes that overlap are rejected",
+          status != DLBRIDGE_OK || from != to || !Overlaps(layout, at, gathered.size()));
     source->deleter(source);
     if (status != DLBRIDGE_OK) {
       Recover();
@@ -765,7 +775,8 @@ class Program {
         if (input_.OneIn(4)) {
           message[input_.Below(sizes.buffer_size)] ^= input_.Byte();
         }
-        ImportTensor(message, files, &label, nullptr);
+        const bool registered = buffer.odd == nullptr || buffer.odd->is_registered;
+        ImportTensor(message, files, registered ? &label : nullptr, nullptr);
       }
       for (const int32_t file : files) {
         CheckEqual("an import leaves the files", 0, close(file));

@@ -239,7 +239,8 @@ class WholeProgram final : public Program {
       CheckStatus(DLBRIDGE_ERROR_CAPTURE, status);
     }
     // Back again: within one graph both streams are ordered, and a capture waits for nothing else.
-    CheckStatus(status, HandOver(b, a, options));
+    CheckStatus(driver_.knows_captures() ? status : DLBRIDGE_ERROR_CAPTURE,
+                HandOver(b, a, options));
     if (choice == 3) {
       WhileCapturing(b);
     }
@@ -417,13 +418,15 @@ class WholeProgram final : public Program {
     }
   }
 
-  // Its bytes, by a copy on its own stream.
+  // Its bytes, by a copy on its own stream or on one of the library's choice.
   void CopyFromPassing(const Passing& passing, Buffer* buffer) {
     const Layout layout = TakeLayout();
     const Bytes gathered = Gather(layout, buffer->content);
     DLManagedTensorVersioned* source = Wrap(*buffer, layout, nullptr, 0);
     DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
-    spec.stream = passing.stream;
+    if (!input_.OneIn(3) || !passing.is_found) {
+      spec.stream = passing.stream;
+    }
     DLManagedTensorVersioned* copy = nullptr;
     const DLBridgeStatus status = Try([&](DLBridgeError* error) {
       return dlbridge_copy(&source->dl_tensor, 0, &spec, &copy, error);

@@ -22,6 +22,16 @@ class Current {
   Current& operator=(const Current&) = delete;
 };
 
+#ifdef FAKE_CUDA_OLD
+
+constexpr bool kIsOld = true;
+using Segment = int;
+std::vector<Offer> MakeOffers() { return {}; }
+
+#else
+
+constexpr bool kIsOld = false;
+
 CUdeviceptr AllocateFromPool(int device, CUmemoryPool pool, size_t bytes) {
   CUdeviceptr address = 0;
   static_cast<void>(device);
@@ -111,6 +121,8 @@ std::vector<Offer> MakeOffers() {
   return offers;
 }
 
+#endif
+
 class Cuda final : public Driver {
  public:
   Cuda()
@@ -179,6 +191,7 @@ class Cuda final : public Driver {
     CheckCuda(cuStreamEndCapture(streams_[stream], &graph));
   }
 
+  bool knows_captures() const override { return !kIsOld; }
   void InvalidateCapture(size_t stream) override {
     // Memory cannot be allocated during a capture of the default mode.
     const Current current(contexts_[stream / 2]);
@@ -208,9 +221,6 @@ class Cuda final : public Driver {
 
   enum Kind : size_t {
     kDefaultPool,
-    kSharedPool,
-    kChunks,
-    kUnsharedChunks,
     kManaged,
     kPinned,
     kPinnedElsewhere,
@@ -218,9 +228,12 @@ class Cuda final : public Driver {
     kPrimary,
     kHole,  // reserved addresses without memory
     kHiddenHole,
+    kSharedPool,  // from here on not of the older driver
+    kChunks,
+    kUnsharedChunks,
     kKinds
   };
-  size_t odd_kinds() const override { return kKinds; }
+  size_t odd_kinds() const override { return kIsOld ? kSharedPool : kKinds; }
 
   OddMemory AllocateOdd(size_t kind, int device, size_t bytes) override {
     const Current current(kind == kPrimary ? primaries_[device] : contexts_[device]);
@@ -234,6 +247,7 @@ class Cuda final : public Driver {
       case kDefaultPool:
         CheckCuda(cuMemAllocAsync(&address, bytes, CU_STREAM_PER_THREAD));
         break;
+#ifndef FAKE_CUDA_OLD
       case kSharedPool:
         pools_.push_back(MakePool(device, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
         address = AllocateFromPool(device, pools_.back(), bytes);
@@ -244,6 +258,7 @@ class Cuda final : public Driver {
             device, 2, kind == kChunks ? unsigned{CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR} : 0U));
         address = segments_.back().base + kChunk - bytes / 2;
         break;
+#endif
       case kManaged:
         CheckCuda(cuMemAllocManaged(&address, bytes, CU_MEM_ATTACH_GLOBAL));
         made.label = {kDLCUDAManaged, 0};
@@ -274,11 +289,18 @@ class Cuda final : public Driver {
                                                   : contexts_[memory.device]);
     const CUdeviceptr address = dlbridge_cuda_address(memory.memory);
     switch (memory.kind) {
+#ifndef FAKE_CUDA_OLD
       case kChunks:
       case kUnsharedChunks:
         FreeSegment(segments_.back());
         segments_.pop_back();
         return;
+      case kSharedPool:
+        CheckCuda(cuMemFree(address));
+        CheckCuda(cuMemPoolDestroy(pools_.back()));
+        pools_.pop_back();
+        return;
+#endif
       case kPinned:
       case kPinnedElsewhere:
         return CheckCuda(cuMemFreeHost(reinterpret_cast<void*>(address)));
@@ -290,10 +312,6 @@ class Cuda final : public Driver {
         return CheckCuda(cuMemFree(address - 4 * kSize));
       default:
         CheckCuda(cuMemFree(address));
-    }
-    if (memory.kind == kSharedPool) {
-      CheckCuda(cuMemPoolDestroy(pools_.back()));
-      pools_.pop_back();
     }
   }
 

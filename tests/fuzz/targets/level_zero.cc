@@ -21,10 +21,14 @@ uint8_t* At(const DLBridgeBuffer& buffer) {
 class LevelZero final : public Driver {
  public:
   LevelZero()
-      : world_(*Make()), context_(world_.MakeContext()), unregistered_(world_.MakeContext()) {
+      : world_(*Make()),
+        context_(world_.MakeContext()),
+        second_(world_.MakeContext()),
+        unregistered_(world_.MakeContext()) {
     for (int device = 0; device < kDevices; ++device) {
       const auto index = static_cast<size_t>(device);
       world_.Register(device, index, context_);
+      world_.Register(device, index, second_);
       lists_[device] = world_.MakeImmediate(context_, world_.devices[index]);
       queues_[device] = world_.MakeQueue(context_, world_.devices[index]);
     }
@@ -82,7 +86,17 @@ class LevelZero final : public Driver {
 
   // ----------------------------------------------------------------------- other kinds of memory
 
-  enum Kind : size_t { kShared, kHost, kSubDevice, kNoContext, kUnregistered, kUnknown, kKinds };
+  enum Kind : size_t {
+    kShared,
+    kHost,
+    kSubDevice,
+    kNoContext,
+    kSecondContext,  // of the same label
+    kOtherLabel,     // which the table does not have
+    kUnregistered,
+    kUnknown,
+    kKinds
+  };
   size_t odd_kinds() const override { return kKinds; }
 
   OddMemory AllocateOdd(size_t kind, int device, size_t bytes) override {
@@ -111,25 +125,30 @@ class LevelZero final : public Driver {
         CheckZe(world_.ze.zeMemAllocDevice(context_, &desc, bytes, 64, native, &pointer));
         break;
       default:
-        CheckZe(world_.ze.zeMemAllocDevice(kind < kUnregistered ? context_ : unregistered_, &desc,
-                                           bytes, 64, native, &pointer));
+        CheckZe(world_.ze.zeMemAllocDevice(ContextOf(kind), &desc, bytes, 64, native, &pointer));
     }
-    made.memory = dlbridge_buffer_level_zero(
-        pointer, kind == kNoContext || kind == kUnknown
-                     ? nullptr
-                     : (kind == kUnregistered ? unregistered_ : context_));
+    const bool named = kind != kNoContext && kind != kOtherLabel && kind != kUnknown;
+    made.memory = dlbridge_buffer_level_zero(pointer, named ? ContextOf(kind) : nullptr);
+    if (kind == kOtherLabel) {
+      made.label = Label(device + 2 * kDevices);
+      made.is_registered = false;
+      made.is_copied = false;
+    }
+    // The variant's driver knows the memory in the context of the stream, too, where the library
+    // then uses it.
+    made.is_copied = made.is_copied && !(kind == kSecondContext && IsVariant("next"));
     if (kind >= kUnregistered) {
       made.found = 0;
       made.is_copied = false;
       // The label's context of the variant's driver knows the memory, and nothing tells the library
       // that it is not the context that allocated it.
       made.is_wrapped = kind == kUnknown && !IsVariant("next");
+      made.is_rejected = made.is_wrapped;
     }
     return made;
   }
   void FreeOdd(const OddMemory& memory) override {
-    CheckZe(world_.ze.zeMemFree(memory.kind >= kUnregistered ? unregistered_ : context_,
-                                At(memory.memory)));
+    CheckZe(world_.ze.zeMemFree(ContextOf(memory.kind), At(memory.memory)));
   }
 
   // -------------------------------------------------------------------------- contexts that end
@@ -175,6 +194,8 @@ class LevelZero final : public Driver {
     const DLBridgeStatus status = dlbridge_context_register(&entry, &out->entry, &error);
     Check([&] { return std::string("a registration: ") + error.message; }, status == DLBRIDGE_OK);
     ++endings_;
+    // Any context of the variant's driver knows the memory, and the library asks the label's.
+    out->is_found = !IsVariant("next");
     out->device = device;
     out->label = Label(device);
     out->stream = dlbridge_stream_level_zero(ending->list, ending->context, out->label);
@@ -243,6 +264,11 @@ class LevelZero final : public Driver {
   }
 
  private:
+  // Of an odd kind of memory.
+  ze_context_handle_t ContextOf(size_t kind) const {
+    return kind >= kUnregistered ? unregistered_ : (kind == kSecondContext ? second_ : context_);
+  }
+
   static constexpr uint32_t kUnknownCode = 0x7ffffffe;
 
   static dlbridge_test::World* Make() {
@@ -259,7 +285,8 @@ class LevelZero final : public Driver {
   }
 
   dlbridge_test::World& world_;
-  ze_context_handle_t context_;
+  ze_context_handle_t context_;  // the default of both labels
+  ze_context_handle_t second_;
   ze_context_handle_t unregistered_;
   uint32_t code_ = kUnknownCode;
   size_t endings_ = 0;  // contexts whose end has not come

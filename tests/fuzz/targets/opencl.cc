@@ -24,7 +24,7 @@ class OpenCl final : public Driver {
       CheckCl(code);
       half.own = MakeQueue(half.context, device_, 0);
       half.streams[0] = MakeQueue(half.context, device_, 0);
-      half.streams[1] = MakeQueue(half.context, device_, 0);
+      half.streams[1] = MakeQueue(half.context, device_, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     }
     Start();
   }
