@@ -156,6 +156,16 @@ class Driver {
  protected:
   // A failed EXPECT of the helpers that targets share with the tests ends the program.
   static void ThrowOnFailures() { testing::FLAGS_gtest_throw_on_failure = true; }
+  // Memory of an odd kind that is found with the label of its device, before the driver has made
+  // it.
+  OddMemory DescribeOdd(size_t kind, int device, int32_t found) const {
+    OddMemory described;
+    described.kind = kind;
+    described.device = device;
+    described.label = Label(device);
+    described.found = found;
+    return described;
+  }
   void Start() const {
     DLBridgeBackendInfo info = DLBRIDGE_BACKEND_INFO_INIT;
     CheckStatus(DLBRIDGE_OK, dlbridge_backend_info(backend(), &info, nullptr));

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -44,10 +43,7 @@ class Exporter {
   Exporter(Offers offers, Done done) {
     int ends[2] = {-1, -1};
     CheckEqual("sockets", 0, socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
-    std::fflush(nullptr);
-    const pid_t child = fork();
-    Check("a process that exports", child >= 0);
-    if (child == 0) {
+    if (StartChild() == 0) {
       close(ends[0]);
       for (const Offer& offer : offers()) {
         Send(ends[1], offer);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 
 #include "fuzz/support/check.h"
@@ -25,6 +26,14 @@ inline void Await(pid_t child) {
   CheckEqual("the child's status", 0, status);
 }
 
+// Forks; 0 in the child.
+inline pid_t StartChild() {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  Check("a child", child >= 0);
+  return child;
+}
+
 // Ends a child. The counters of llvm-cov are written at exit, but libFuzzer takes an exit for a
 // failure.
 [[noreturn]] inline void EndChild() {
@@ -32,6 +41,17 @@ inline void Await(pid_t child) {
     std::exit(0);
   }
   _exit(0);
+}
+
+// Runs an input in a process of its own.
+template <class Body>
+void InChild(Body body) {
+  const pid_t child = StartChild();
+  if (child == 0) {
+    body();
+    EndChild();
+  }
+  Await(child);
 }
 
 }  // namespace dlbridge_fuzz

@@ -3,7 +3,10 @@
 #ifndef DLBRIDGE_TESTS_FUZZ_SUPPORT_HIDDEN_DRIVERS_H_
 #define DLBRIDGE_TESTS_FUZZ_SUPPORT_HIDDEN_DRIVERS_H_
 
+#include <cstdint>
 #include <cstdlib>
+
+#include "fuzz/support/input.h"
 
 namespace dlbridge_fuzz {
 
@@ -21,6 +24,14 @@ inline void HideDrivers() {
     return true;
   }();
   static_cast<void>(hidden);
+}
+
+// The entry point of a target that needs no driver.
+inline int RunWithoutDrivers(const uint8_t* data, size_t size, void (*run)(Input* input)) {
+  HideDrivers();
+  Input input(data, size);
+  run(&input);
+  return 0;
 }
 
 }  // namespace dlbridge_fuzz

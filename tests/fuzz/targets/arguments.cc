@@ -1112,8 +1112,5 @@ void Run(Input* input) {
 }  // namespace dlbridge_fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  dlbridge_fuzz::HideDrivers();
-  dlbridge_fuzz::Input input(data, size);
-  dlbridge_fuzz::Run(&input);
-  return 0;
+  return dlbridge_fuzz::RunWithoutDrivers(data, size, dlbridge_fuzz::Run);
 }

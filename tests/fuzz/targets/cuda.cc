@@ -237,11 +237,7 @@ class Cuda final : public Driver {
 
   OddMemory AllocateOdd(size_t kind, int device, size_t bytes) override {
     const Current current(kind == kPrimary ? primaries_[device] : contexts_[device]);
-    OddMemory made;
-    made.kind = kind;
-    made.device = device;
-    made.label = Label(device);
-    made.found = DLBRIDGE_MEMORY_DEVICE;
+    OddMemory made = DescribeOdd(kind, device, DLBRIDGE_MEMORY_DEVICE);
     CUdeviceptr address = 0;
     switch (kind) {
       case kDefaultPool:

@@ -178,9 +178,7 @@ class Program {
       return;
     }
     may_fork_ = false;
-    std::fflush(nullptr);
-    const pid_t child = fork();
-    Check("a child", child >= 0);
+    const pid_t child = StartChild();
     if (child == 0) {
       is_child_ = true;
       return;

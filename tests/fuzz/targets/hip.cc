@@ -96,11 +96,7 @@ class Hip final : public Driver {
   size_t odd_kinds() const override { return kKinds; }
 
   OddMemory AllocateOdd(size_t kind, int device, size_t bytes) override {
-    OddMemory made;
-    made.kind = kind;
-    made.device = device;
-    made.label = Label(device);
-    made.found = DLBRIDGE_MEMORY_DEVICE;
+    OddMemory made = DescribeOdd(kind, device, DLBRIDGE_MEMORY_DEVICE);
     FakeHipMemory type = kFakeDevice;
     switch (kind) {
       case kHost:

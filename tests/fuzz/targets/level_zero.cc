@@ -105,11 +105,7 @@ class LevelZero final : public Driver {
     const ze_host_mem_alloc_desc_t host = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
     const auto index = static_cast<size_t>(device);
     ze_device_handle_t native = world_.devices[index];
-    OddMemory made;
-    made.kind = kind;
-    made.device = device;
-    made.label = Label(device);
-    made.found = DLBRIDGE_MEMORY_USM_DEVICE;
+    OddMemory made = DescribeOdd(kind, device, DLBRIDGE_MEMORY_USM_DEVICE);
     void* pointer = nullptr;
     switch (kind) {
       case kShared:

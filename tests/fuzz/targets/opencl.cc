@@ -91,11 +91,7 @@ class OpenCl final : public Driver {
   size_t odd_kinds() const override { return kKinds; }
 
   OddMemory AllocateOdd(size_t kind, int device, size_t bytes) override {
-    OddMemory made;
-    made.kind = kind;
-    made.device = device;
-    made.label = Label(device);
-    made.found = DLBRIDGE_MEMORY_CL_MEM;
+    OddMemory made = DescribeOdd(kind, device, DLBRIDGE_MEMORY_CL_MEM);
     const Half& half = halves_[device];
     cl_int code = CL_SUCCESS;
     cl_mem mem = nullptr;

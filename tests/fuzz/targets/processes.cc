@@ -101,18 +101,12 @@ class Program {
     if (depth_ == 3) {
       return;
     }
-    const pid_t child = Start();
+    const pid_t child = StartChild();
     if (child != 0) {
       Await(child);
       return;
     }
     BecomeChild();
-  }
-  pid_t Start() const {
-    std::fflush(nullptr);
-    const pid_t child = fork();
-    Check("a child", child >= 0);
-    return child;
   }
 
   // ------------------------------------------------------------------------------------- entries
@@ -361,7 +355,7 @@ class Program {
     Check("a release inside a call", self.in_call_);
     self.released_.push_back(entry->id);
     if (self.callback_forks_ && self.depth_ < 3 && !self.became_child_) {
-      const pid_t child = self.Start();
+      const pid_t child = StartChild();
       if (child != 0) {
         return Await(child);
       }
@@ -467,14 +461,7 @@ void Run(Input* input) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   dlbridge_fuzz::HideDrivers();
   setenv("DLBRIDGE_LIBCUDA", FUZZ_CUDA, 1);
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  dlbridge_fuzz::Check("a child", child >= 0);
-  if (child == 0) {
-    dlbridge_fuzz::Input input(data, size);
-    dlbridge_fuzz::Run(&input);
-    dlbridge_fuzz::EndChild();
-  }
-  dlbridge_fuzz::Await(child);
+  dlbridge_fuzz::Input input(data, size);
+  dlbridge_fuzz::InChild([&] { dlbridge_fuzz::Run(&input); });
   return 0;
 }

@@ -184,14 +184,7 @@ void Run(Input* input) {
 }  // namespace dlbridge_fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  dlbridge_fuzz::Check("a child", child >= 0);
-  if (child == 0) {
-    dlbridge_fuzz::Input input(data, size);
-    dlbridge_fuzz::Run(&input);
-    dlbridge_fuzz::EndChild();
-  }
-  dlbridge_fuzz::Await(child);
+  dlbridge_fuzz::Input input(data, size);
+  dlbridge_fuzz::InChild([&] { dlbridge_fuzz::Run(&input); });
   return 0;
 }
