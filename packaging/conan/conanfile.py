@@ -29,7 +29,8 @@ class DLBridgeRecipe(ConanFile):
         self.version = re.search(r'^#define DLBRIDGE_VERSION_STRING "(.*)"$', header, re.M)[1]
 
     def export_sources(self):
-        kept = ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*", "bindings/cpp/*")
+        pages = ("LICENSE", "README.md", "CHANGELOG.md", "docs/*")
+        kept = (*pages, "CMakeLists.txt", "cmake/*", "include/*", "src/*", "bindings/cpp/*")
         for pattern in kept:
             copy(self, pattern, src=str(self._root), dst=self.export_sources_folder)
 
