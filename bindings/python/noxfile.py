@@ -347,23 +347,51 @@ def bench(session):
     session.run(*pip, "--target", str(peers), "-r", str(REQUIREMENTS / "build.txt"))
     ask = "import sysconfig; print(sysconfig.get_path('include'))"
     include = session.run(python, "-c", ask, silent=True, external=True).strip()
-    build_bench(session, package, peers / "nanobind", include)
+    build_loops(session, package, include)
+    build_peer(session, package, peers / "nanobind", include)
     environment = {"PYTHONPATH": str(package)}
     program = str(HERE / "bench/exchange.py")
     session.run(python, program, *options, env=environment, external=True)
 
 
-def build_bench(session, package, nanobind, include):
-    """Builds the extensions of the benchmark: one with dlbridge's header, one with nanobind."""
-    flags = ("-O2", "-Wall", "-Wextra", "-shared", "-fPIC", f"-I{include}")
-    library = package / "dlbridge/lib"
-    link = (f"-L{library}", "-l:libdlbridge.so.1", f"-Wl,-rpath,{library}")
+def build_loops(session, package, include):
+    """Builds the extension with dlbridge's header that the benchmark calls."""
     source, out = HERE / "bench/exchange_loops.c", package / "exchange_loops.so"
     own = (f"-I{ROOT / 'include'}", str(source), "-o", str(out))
-    session.run("gcc", *flags, *own, *link, external=True)
+    session.run("gcc", *extension_flags(include), *own, *link_flags(package), external=True)
+
+
+def extension_flags(include):
+    return ("-O2", "-Wall", "-Wextra", "-shared", "-fPIC", f"-I{include}")
+
+
+def link_flags(package):
+    library = package / "dlbridge/lib"
+    return (f"-L{library}", "-l:libdlbridge.so.1", f"-Wl,-rpath,{library}")
+
+
+def build_peer(session, package, nanobind, include):
+    """Builds the extension with nanobind that the benchmark calls."""
     folders = (nanobind / "include", nanobind / "ext/robin_map/include")
     system = [part for folder in folders for part in ("-isystem", str(folder))]
     sources = (HERE / "bench/exchange_nanobind.cc", nanobind / "src/nb_combined.cpp")
     out = package / "exchange_nanobind.so"
     peer = ("-std=c++17", "-DNDEBUG", "-fvisibility=hidden", *system, *map(str, sources))
-    session.run("g++", *flags, *peer, "-o", str(out), external=True)
+    session.run("g++", *extension_flags(include), *peer, "-o", str(out), external=True)
+
+
+@nox.session(python="3.11", requires=["wheels"])
+def instructions(session):
+    """dlbridge's own instructions in each exchange with NumPy fit bench/budget.json; `-- record`
+    records them."""
+    if not shutil.which("valgrind"):
+        session.error("not installed: valgrind")
+    install_pinned(session, REQUIREMENTS / "tests.txt")
+    install_wheel(session, TAGS["3.11"])
+    ask = "import sysconfig as s; print(s.get_path('include'), s.get_path('platlib'))"
+    include, package = session.run("python", "-c", ask, silent=True).split()
+    build_loops(session, pathlib.Path(package), include)
+    pairs = session.run("python", str(HERE / "bench/exchange.py"), "--own", silent=True)
+    task = "record-section" if "record" in session.posargs else "compare"
+    budget = ("python", "-B", str(ROOT / "bench/budget.py"), task, "python")
+    session.run(*budget, *pairs.strip().splitlines())

@@ -4,6 +4,8 @@
 exchange.py                    CPU time: ratio, its spread, verdict; then instructions
 exchange.py --time             CPU time alone
 exchange.py --instructions     instructions alone, which other load does not change
+exchange.py --own              dlbridge's own instructions in the rows that need NumPy only, as
+                               pairs for bench/budget.py
 exchange.py -k TEXT            rows whose title contains TEXT
 """
 
@@ -13,7 +15,7 @@ import argparse
 
 import counting
 import timing
-from rows import IMPORT_TARGET, ROWS, Row, compiled, names
+from rows import IMPORT_TARGET, ROWS, Row, compiled, names, needs
 
 
 def report_times(rows: list[Row]) -> None:
@@ -55,10 +57,20 @@ def report_instructions(rows: list[Row]) -> None:
             print(f"{row.title:30}{own:8.0f}, {own / peer:5.2f} of {peer:.0f} {row.peer}")
 
 
+def report_own(rows: list[Row]) -> None:
+    chosen = [row for row in rows if not needs(row.own)]
+    found = counting.count(
+        [text for row in chosen for text in (row.own, row.own_base)], counting.own
+    )
+    for row in chosen:
+        print(f"{row.title}={found[row.own] - found[row.own_base]:.0f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--time", action="store_true")
     parser.add_argument("--instructions", action="store_true")
+    parser.add_argument("--own", action="store_true")
     parser.add_argument("--counted", nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("-k", default="", metavar="TEXT")
     given = parser.parse_args()
@@ -66,6 +78,9 @@ def main() -> None:
         counting.run_counted(given.counted)
         return
     rows = [row for row in ROWS if given.k in row.title]
+    if given.own:
+        report_own(rows)
+        return
     if not given.instructions:
         report_times(rows)
         if given.k in "import dlbridge":
