@@ -4,8 +4,8 @@
 mutants.py FOLDER [NAME...]   builds in FOLDER; by default all of mutants.toml
 
 The sources are copied. A mutant replaces lines of the copy, the target that must find it is built
-and fuzzes for at most a minute, beginning with its seeds. A few are found by a test of tests/unit
-instead, which has the same minute. Prints each target and its seconds.
+and fuzzes for at most a minute, beginning with its seeds. A few are found by a test instead, of
+tests/unit or of another folder, which has the same minute. Prints each target and its seconds.
 """
 
 import argparse
@@ -48,10 +48,10 @@ def quietly(*command, cwd):
     return done.returncode == 0
 
 
-def configure(source, headers):
+def configure(source, preset, headers):
     options = ["-DDLBRIDGE_BUILD_BENCH=OFF", "-DDLBRIDGE_BUILD_EXAMPLES=OFF"]
     options += [f"-DDLBRIDGE_CUDA_INCLUDE={headers}"] if headers else []
-    return quietly("cmake", "--preset", "fuzz", *options, cwd=source)
+    return quietly("cmake", "--preset", preset, *options, cwd=source)
 
 
 def cuda_headers():
@@ -86,7 +86,10 @@ def fuzz(source, target):
 
 def run_test(source, mutant):
     """Returns the seconds until the test of a mutant fails, or None."""
-    command = [source / "build/fuzz/tests/unit" / mutant["test"]]
+    folder = (
+        source / "build" / mutant.get("preset", "fuzz") / "tests" / mutant.get("folder", "unit")
+    )
+    command = [folder / mutant["test"]]
     began = time.monotonic()
     done = subprocess.run(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -111,7 +114,8 @@ def try_mutant(source, name, mutant):
     path.write_text(edited(original, mutant["edits"], name))
     try:
         program = mutant["test"] if "test" in mutant else program_of(mutant["target"])
-        if not quietly("ninja", "-C", source / "build/fuzz", program, cwd=source):
+        build = source / "build" / mutant.get("preset", "fuzz")
+        if not quietly("ninja", "-C", build, program, cwd=source):
             return f"FAILED {name}: it does not compile"
         seconds = run_test(source, mutant) if "test" in mutant else fuzz(source, mutant["target"])
     finally:
@@ -134,10 +138,12 @@ def main():
         edited((ROOT / mutant["file"]).read_text(), mutant["edits"], name)
     source = arguments.folder.resolve() / "source"
     copy_sources(source)
-    if not configure(source, cuda_headers()):
-        return 1
+    names = arguments.names or list(mutants)
+    for preset in {mutants[name].get("preset", "fuzz") for name in names}:
+        if not configure(source, preset, cuda_headers()):
+            return 1
     failed = False
-    for name in arguments.names or mutants:
+    for name in names:
         line = try_mutant(source, name, mutants[name])
         print(line, flush=True)
         failed = failed or line.startswith("FAILED")

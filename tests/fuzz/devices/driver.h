@@ -39,7 +39,11 @@ struct OddMemory {
   bool is_copied = true;     // a compact copy from it to the host must succeed
   bool is_rejected = false;  // the library must reject it where a copy needs a buffer
   bool is_writable = true;
-  bool is_wrapped = true;     // it can be a tensor
+  bool is_wrapped = true;  // it can be a tensor
+  // Another buffer with the same bytes, in which this memory begins at `twin_begin`.
+  DLBridgeBuffer twin = {};
+  int64_t twin_begin = 0;
+  size_t twin_size = 0;       // 0: there is none
   bool is_registered = true;  // the table has the label, so that an import keeps it
 };
 

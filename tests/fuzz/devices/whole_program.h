@@ -80,6 +80,9 @@ class WholeProgram final : public Program {
     if (action == 5 && odd.is_wrapped) {
       return Travel(*buffer);
     }
+    if (action == 4 && odd.twin_size != 0) {
+      return CopyToTwin(buffer, odd);
+    }
     if (!odd.is_copied) {
       return odd.is_rejected ? RejectCopy(*buffer) : AskOdd(*buffer, odd);
     }
@@ -88,6 +91,37 @@ class WholeProgram final : public Program {
     }
     return action == 3 || !odd.is_writable ? CopyBetween(buffer, TakeBuffer())
                                            : CopyBetween(TakeBuffer(), buffer);
+  }
+
+  // Copies from a buffer to another one that shares its bytes.
+  void CopyToTwin(Buffer* buffer, const OddMemory& odd) {
+    const size_t stream = TakeStream();
+    const Layout layout = TakeLayout();
+    const Bytes gathered = Gather(layout, buffer->content);
+    const auto at = static_cast<int64_t>(input_.Below(odd.twin_size - gathered.size() + 1));
+    Order(buffer, stream);
+    DLManagedTensorVersioned* source = Wrap(*buffer, layout, nullptr, 0);
+    DLBridgeCopySpec spec =
+        TargetSpec(*buffer, static_cast<size_t>(at), gathered.size(), stream, nullptr);
+    spec.target = odd.twin;
+    DLManagedTensorVersioned* copy = nullptr;
+    const DLBridgeStatus status =
+        Try([&](DLBridgeError* error) { return dlbridge_copy_async(source, &spec, &copy, error); });
+    source->deleter(source);
+    const int64_t begin = at - odd.twin_begin;  // in the buffer
+    if (Overlaps(layout, begin, gathered.size()) && !failed_) {
+      CheckStatus(DLBRIDGE_ERROR_INVALID_ARGUMENT, status);
+    }
+    if (status != DLBRIDGE_OK) {
+      Recover();
+      return lost_ ? void() : Poke(&driver_, *buffer, buffer->content);
+    }
+    copy->deleter(copy);
+    for (int64_t i = 0; i < static_cast<int64_t>(gathered.size()); ++i) {
+      if (begin + i >= 0 && begin + i < static_cast<int64_t>(kSize)) {
+        buffer->content[static_cast<size_t>(begin + i)] = gathered[static_cast<size_t>(i)];
+      }
+    }
   }
 
   void AskOdd(const Buffer& buffer, const OddMemory& odd) {

@@ -66,9 +66,7 @@ class LevelZero final : public Driver {
     return {At(buffer), At(buffer) + size};
   }
   void Enqueue(size_t stream, const DLBridgeBuffer& to, size_t at, const Bytes& bytes) override {
-    // Work of the program on a stream is in order; that of a list is not.
     if (stream % 2 == 0) {
-      CheckZe(world_.ze.zeCommandListAppendBarrier(lists_[stream / 2], nullptr, 0, nullptr));
       CheckZe(world_.ze.zeCommandListAppendMemoryCopy(lists_[stream / 2], At(to) + at, bytes.data(),
                                                       bytes.size(), nullptr, 0, nullptr));
       return;
@@ -76,7 +74,6 @@ class LevelZero final : public Driver {
     ze_command_list_handle_t list = nullptr;
     const ze_command_list_desc_t desc = {ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC, nullptr, 0, 0};
     CheckZe(world_.ze.zeCommandListCreate(context_, world_.devices[stream / 2], &desc, &list));
-    CheckZe(world_.ze.zeCommandListAppendBarrier(list, nullptr, 0, nullptr));
     CheckZe(world_.ze.zeCommandListAppendMemoryCopy(list, At(to) + at, bytes.data(), bytes.size(),
                                                     nullptr, 0, nullptr));
     CheckZe(world_.ze.zeCommandListClose(list));

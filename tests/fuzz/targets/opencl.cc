@@ -69,8 +69,6 @@ class OpenCl final : public Driver {
   }
   void Enqueue(size_t stream, const DLBridgeBuffer& to, size_t at, const Bytes& bytes) override {
     cl_command_queue queue = halves_[stream / 2].streams[stream % 2];
-    // Work of the program on a queue is in order, also if the queue is not.
-    CheckCl(CL(clEnqueueBarrierWithWaitList)(queue, 0, nullptr, nullptr));
     CheckCl(CL(clEnqueueWriteBuffer)(queue, At(to), CL_FALSE, at, bytes.size(), bytes.data(), 0,
                                      nullptr, nullptr));
   }
@@ -84,8 +82,9 @@ class OpenCl final : public Driver {
     kHostWrites,
     kHostNoAccess,
     kOfHost,  // CL_MEM_USE_HOST_PTR
-    kPart,    // a sub-buffer
+    kPart,    // a sub-buffer, whose parent is the twin
     kImage,
+    kTwins,  // two sub-buffers that share bytes
     kKinds
   };
   size_t odd_kinds() const override { return kKinds; }
@@ -106,13 +105,16 @@ class OpenCl final : public Driver {
       made.found = 0;
       made.is_copied = false;
       made.is_rejected = true;
-    } else if (kind == kPart) {
+    } else if (kind == kPart || kind == kTwins) {
       const cl_buffer_region region = {kPartOffset, bytes};
       cl_mem parent =
           CL(clCreateBuffer)(half.context, CL_MEM_READ_WRITE, kPartOffset + bytes, nullptr, &code);
       CheckCl(code);
       mem = CL(clCreateSubBuffer)(parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
-      CheckCl(CL(clReleaseMemObject)(parent));
+      CheckCl(code);
+      made.twin_begin = kind == kPart ? kPartOffset : kTwinBegin;
+      made.twin_size = kind == kPart ? kPartOffset + bytes : bytes;
+      made.twin = dlbridge_buffer_cl_mem(kind == kPart ? parent : MakeTwin(parent, bytes), nullptr);
     } else {
       constexpr cl_mem_flags kFlags[] = {CL_MEM_READ_ONLY,
                                          CL_MEM_WRITE_ONLY,
@@ -128,7 +130,12 @@ class OpenCl final : public Driver {
     made.memory = dlbridge_buffer_cl_mem(mem, nullptr);
     return made;
   }
-  void FreeOdd(const OddMemory& memory) override { Free(memory.memory); }
+  void FreeOdd(const OddMemory& memory) override {
+    Free(memory.memory);
+    if (memory.twin_size != 0) {
+      Free(memory.twin);
+    }
+  }
 
   // -------------------------------------------------------------------------- contexts that end
 
@@ -237,6 +244,17 @@ class OpenCl final : public Driver {
 
   // PoCL aligns sub-buffers to 128 bytes.
   static constexpr size_t kPartOffset = 1024;
+  static constexpr size_t kTwinBegin = 512;
+
+  // A sub-buffer in which that of kPartOffset begins at kTwinBegin. It keeps the parent.
+  static cl_mem MakeTwin(cl_mem parent, size_t bytes) {
+    const cl_buffer_region region = {kPartOffset - kTwinBegin, bytes};
+    cl_int code = CL_SUCCESS;
+    cl_mem twin = CL(clCreateSubBuffer)(parent, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    CheckCl(code);
+    CheckCl(CL(clReleaseMemObject)(parent));
+    return twin;
+  }
 
   cl_platform_id platform_ = nullptr;
   cl_device_id device_ = nullptr;

@@ -1226,8 +1226,8 @@ struct Program {
     if (index == kNone || At(index).is_foreign()) {
       return;
     }
-    const Owned& owned = At(index);
-    const std::vector<uint8_t> before = Bytes(owned);
+    Owned& owned = At(index);
+    std::vector<uint8_t> before = Bytes(owned);
     auto* object = static_cast<DLManagedTensorVersioned*>(owned.object);
     auto* legacy = static_cast<DLManagedTensor*>(owned.object);
     DLTensor& fields = owned.tensor.versioned ? object->dl_tensor : legacy->dl_tensor;
@@ -1248,6 +1248,11 @@ struct Program {
         object->version.major = input->Pick<uint32_t>({0, 2});
         break;
       default:
+        if (input->Flag()) {
+          object->flags |= kReadOnly;
+          owned.tensor.flags |= kReadOnly;
+          before = Bytes(owned);
+        }
         // Clears READ_ONLY, which binds once a call has seen it, or changes another bit.
         object->flags ^= HasSeenReadOnly(owned) ? kReadOnly : kCopied;
         break;

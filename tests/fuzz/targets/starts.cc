@@ -167,12 +167,30 @@ void Use(Input* input, const Vendor& vendor) {
   });
 }
 
+// A framework brings its driver after the library has looked for it: the order does not matter.
+void LoadLater(const Vendor& vendor) {
+  const bool by_name =
+      vendor.backend == DLBRIDGE_BACKEND_CUDA || vendor.backend == DLBRIDGE_BACKEND_HIP;
+  if (!by_name || std::getenv(vendor.variable) != nullptr) {
+    return;  // the shim has another name than a driver; a variable names the one file to use
+  }
+  Check([] { return std::string("a driver: ") + dlerror(); },
+        dlopen(vendor.files[0], RTLD_NOW | RTLD_GLOBAL) != nullptr);
+  DLBridgeBackendInfo info = DLBRIDGE_BACKEND_INFO_INIT;
+  CheckStatus(DLBRIDGE_OK, dlbridge_backend_info(vendor.backend, &info, nullptr));
+  CheckState(info);
+  Check("a driver that is loaded is found", info.state != DLBRIDGE_STATE_ABSENT);
+}
+
 void Run(Input* input) {
   SetWorld(input);
   SetFiles(input);
   for (int step = 0; step < 8 && !input->empty(); ++step) {
     const Vendor& vendor = kVendors[input->Below(4)];
-    if (input->Flag()) {
+    const uint8_t choice = input->Byte();
+    if (choice % 16 == 15) {
+      LoadLater(vendor);
+    } else if (choice % 2 == 1) {
       AskState(input, vendor.backend);
     } else {
       Use(input, vendor);

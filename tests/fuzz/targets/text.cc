@@ -112,7 +112,10 @@ std::string TakeText(Input* input, std::string text) {
         text.insert(at, 1, "0123456789x:,()-_ \0"[input->Below(19)]);
         break;
       default:
-        text += text.substr(at);
+        // Again, or followed by what is nearly the end of a name.
+        text += input->Flag() ? text.substr(at)
+                              : input->Pick<const char*>({"x1", "x0", "x01", "x2", "x65536", ":0",
+                                                          ":-1", ":01", ",0)", ",01)", " "});
         break;
     }
   }
