@@ -16,7 +16,7 @@ from dlbridge.conformance.outcomes import FAILED, PASSED
 
 pytest.importorskip("numpy")
 pytestmark = no_sanitizers
-ROUNDS = 200
+ROUNDS = 1000
 
 
 def outcomes(monkeypatch, fault, *names, **options):
@@ -39,6 +39,10 @@ SHOWN = {
     "deleter-once": ("deleter-once", "deleter-on-thread", "consumer-leak"),
     "used-capsule": ("used-capsule",),
     "copy-apart": ("copy-apart",),
+    "arena": ("outlives-producer", "capsule-many"),
+    "kept": ("deleter-releases",),
+    "no-destructor": ("capsule-destructor",),
+    "leak": ("producer-leak",),
     "deleter-after-exit": ("deleter-after-exit",),
 }
 
@@ -62,6 +66,11 @@ def test_the_right_library_passes_these_checks(monkeypatch):
     names = [name for found in SHOWN.values() for name in found]
     found = outcomes(monkeypatch, "", *names, "shape-and-strides", "legacy-same", "copy-false")
     assert {one.status for one in found.values()} == {PASSED}
+
+
+def test_a_cache_that_fills_once_is_no_leak(monkeypatch):
+    found = outcomes(monkeypatch, "cache", "producer-leak")["producer-leak"]
+    assert found.status == PASSED, found
 
 
 def test_a_second_run_of_the_deleter_is_corruption(monkeypatch):

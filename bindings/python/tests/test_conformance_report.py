@@ -84,7 +84,7 @@ def test_a_report_names_the_failures_of_each_quirk(tmp_path):
     assert line in printed(found)
     report.write_html(found, str(tmp_path / "page.html"))
     page = (tmp_path / "page.html").read_text()
-    assert "which names 3 of the failures: copy-true, copy-false, copy-none" in page
+    assert "names 3 failures: copy-true, copy-false, copy-none" in page
 
 
 # --------------------------------------------------------------------------------------- texts

@@ -16,8 +16,11 @@ from .outcomes import UNSTARTED, Outcome
 NOT_RUN = 2
 
 
+_DESCRIPTION = "Checks whether a library exchanges DLPack tensors as the specification demands."
+
+
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="dlpack-conformance", description=__doc__)
+    made = argparse.ArgumentParser(prog="dlpack-conformance", description=_DESCRIPTION)
     made.add_argument(
         "--adapter", metavar="FILE", help="a file with make(request), consume(source)"
     )

@@ -55,7 +55,9 @@ def _counted(struct: object) -> list[int]:
 @check("capsule-destructor")
 def capsule_destructor(kit: Kit) -> None:
     kit.best(kit.array())
-    counts = [_dropped(kit, capsule) for capsule in map(_Held, kit.both(kit.array()))]
+    held = list(map(_Held, kit.both(kit.array())))
+    kit.shows(verdicts.destructor)
+    counts = [_dropped(kit, held.pop()) for _ in range(len(held))]
     if not all(counts):
         # It may call a function of its own instead, which does the same.
         raise Skip("the destructor does not read the struct's deleter; producer-leak counts memory")
@@ -102,6 +104,7 @@ def capsule_used(kit: Kit) -> None:
 def capsule_many(kit: Kit) -> None:
     array = kit.array()
     taken = [capsules.take(kit.best(array)) for _ in range(3)]
+    kit.shows(verdicts.outlives)
     del array
     gc.collect()
     for order in (1, 0):
@@ -118,6 +121,7 @@ def deleter_releases(kit: Kit) -> None:
     array, watched = _watch(kit)
     kit.best(array)
     taken = [capsules.take(capsule) for capsule in kit.both(array)]
+    kit.shows(verdicts.releases)
     del array
     for struct in taken:
         capsules.delete(struct)
@@ -174,10 +178,13 @@ def deleter_after_exit(kit: Kit) -> None:
 def outlives_producer(kit: Kit) -> None:
     array = kit.array()
     with consumed(kit.best(array)) as struct:
+        kit.shows(verdicts.outlives)
+        program = kit.reproducer
         del array
         for _ in range(3):
             kit.settle(lambda: False)
             _disturb(kit)
+        kit.reproducer = program
         found = capsules.describe(struct).elements()
     if found != expected("plain"):
         raise Failure("the values of the array", "other values after the array was released")

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import capsules, tensors, values
 from .forms import FORMS
-from .kit import Kit, check, expected, message
+from .kit import Kit, apart, check, expected, message
 from .outcomes import Failure, Skip
 from .tensors import Memory, Tensor
 
@@ -234,7 +234,7 @@ def _export(dtype: str) -> Any:
         if found.dtype != values.DTYPES[dtype]:
             raise Failure(f"dtype {values.DTYPES[dtype]}", f"dtype {found.dtype}")
         if bits != values.bits(dtype):
-            raise Failure(f"the bytes {values.bits(dtype).hex(' ')}", bits.hex(" "))
+            raise Failure(*apart(values.bits(dtype), bits))
 
     return run
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import capsules, values
 from .forms import FORMS
-from .kit import Kit, check, consumed, expected, message, shown, triple
+from .kit import Kit, apart, check, consumed, expected, message, triple
 from .outcomes import Failure, Skip
 
 # ------------------------------------------------------------------------------------- versions
@@ -174,6 +174,7 @@ def _right_strides(found: capsules.Description, form: str) -> tuple[int, ...] | 
 
 @check("values")
 def values_arrive(kit: Kit) -> None:
+    wrong: dict[str, bytes] = {}
     for form, capsule in _all_exported(kit, FORMS):
         with consumed(capsule) as struct:
             found = capsules.describe(struct)
@@ -183,7 +184,10 @@ def values_arrive(kit: Kit) -> None:
                 raise Failure(f"shape {FORMS[form].shape} ({form})", f"shape {found.shape}")
             bits = found.elements()
         if bits != expected(form):
-            raise Failure(f"the bytes {shown(expected(form))} ({form})", shown(bits))
+            wrong[form] = bits
+    for form, bits in wrong.items():
+        wanted, shown = apart(expected(form), bits)
+        raise Failure(f"{wanted} ({form})", f"{shown} (wrong: {', '.join(wrong)})")
 
 
 def _exported(kit: Kit, form: str, what: str) -> capsules.Description:

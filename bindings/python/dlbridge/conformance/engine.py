@@ -74,10 +74,10 @@ class Report:
 
     @property
     def excused(self) -> dict[str, list[str]]:
-        """Pattern of a quirk -> the failures that it names."""
+        """Pattern of a quirk -> the failures that it names, but for one that is a name itself."""
         found: dict[str, list[str]] = {}
         for outcome in self.failures:
-            if outcome.quirk:
+            if outcome.quirk and outcome.quirk["check"] != outcome.name:
                 found.setdefault(outcome.quirk["check"], []).append(outcome.name)
         return found
 

@@ -217,7 +217,7 @@ class Kit:
             raise Failure(f"an array of shape {shape}", f"shape {found}", "wrong answer")
         bits = self.read(array)
         if bits != wanted:
-            raise Failure(f"the bytes {shown(wanted)}", shown(bits), "wrong answer")
+            raise Failure(*apart(wanted, bits), "wrong answer")
 
     def read(self, array: Any) -> bytes:
         """The array's elements as the adapter reads them."""
@@ -301,8 +301,22 @@ class _Adapting(Source):
         return super().__dlpack__(**keywords)
 
 
-def shown(bits: bytes) -> str:
-    return bits[:24].hex(" ") + (" ..." if len(bits) > 24 else "")
+# Bytes that a text shows.
+_SHOWN = 16
+
+
+def apart(wanted: bytes, found: bytes) -> tuple[str, str]:
+    """The texts of expected and found elements, from the first difference on."""
+    pairs = zip(wanted, found)
+    first = next((place for place, (one, other) in enumerate(pairs) if one != other), 0)
+    start = first // _SHOWN * _SHOWN
+    where = f" from byte {start} on" if start else ""
+    return f"the bytes {shown(wanted, start)}{where}", shown(found, start) or "no bytes"
+
+
+def shown(bits: bytes, start: int = 0) -> str:
+    end = start + _SHOWN
+    return bits[start:end].hex(" ") + (" ..." if len(bits) > end else "")
 
 
 @contextlib.contextmanager

@@ -83,29 +83,41 @@ if child:
     print("fine: the deleter ran after the end of Python")
     sys.exit()
 """
-_AT_EXIT = """
-capsule = array.__dlpack__({arguments})
-tensor = tensor_of(capsule)
+_TAKEN = """
 rename = pythonapi.PyCapsule_SetName
 rename.argtypes = [py_object, c_char_p]
-used = b"used_" + name(capsule)
-rename(capsule, used)
+used = {True: b"used_dltensor_versioned", False: b"used_dltensor"}
+
+def take():
+    capsule = array.__dlpack__(ARGUMENTS)
+    tensor = tensor_of(capsule)
+    rename(capsule, used[isinstance(tensor, Versioned)])
+    return tensor
+
+def delete(tensor):
+    CFUNCTYPE(None, c_void_p)(tensor.deleter)(addressof(tensor))
+"""
+_RESIDENT = """
+import resource
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+"""
+_AT_EXIT = """
+tensor = take()
 register = CDLL(None).__cxa_atexit  # runs after the interpreter's end
 register.argtypes = [c_void_p] * 3
 register(tensor.deleter, addressof(tensor), None)
 signal.alarm(60)
 """
 _ROUNDS = """
-import itertools, resource
+import itertools
 numbers = itertools.count()
 counter = CFUNCTYPE(None, c_void_p)(lambda address: next(numbers))
 tensor.deleter = cast(counter, c_void_p)
 Source.__dlpack__ = lambda self, **keywords: new(
     addressof(tensor), {name!r}, None)
-
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize()
 
 for done in range({rounds}):
     consume(Source())
@@ -117,6 +129,68 @@ print(runs, "runs of the deleter,", grown, "bytes in each round")
 if runs != {rounds} or grown > {allowed}:
     sys.exit("FAULT: expected {rounds} runs, and memory that does not grow")
 print("fine: one run in each round")
+"""
+
+
+_OUTLIVES = """
+import math
+tensor = take()
+extents = (c_int64 * tensor.ndim).from_address(tensor.shape)
+size = math.prod(extents) * tensor.bits // 8
+before = string_at(tensor.data + tensor.byte_offset, size)
+del array
+gc.collect()
+others = [bytearray(size) for _ in range(1000)]
+if "make" in globals():
+    request.bits = bytes(len(request.bits))
+    others += [make(request) for _ in range(32)]
+if string_at(tensor.data + tensor.byte_offset, size) != before:
+    sys.exit("FAULT: the tensor changed after the array was released")
+print("fine: the tensor stays valid")
+"""
+_RELEASES = """
+import weakref
+watched = weakref.ref(array)
+tensor = take()
+del array
+delete(tensor)
+RELEASED
+if watched() is not None:
+    sys.exit("FAULT: the array is alive after its tensor was deleted")
+print("fine: the deleter releases the array")
+"""
+_EXPORTS = """
+for done in range({rounds}):
+    if done % 2:
+        delete(take())
+    else:
+        array.__dlpack__({arguments})
+    if done == {rounds} // 50:
+        before = resident()
+gc.collect()
+grown = (resident() - before) // {rounds}
+print(grown, "bytes in each round")
+if grown > 12:
+    sys.exit("FAULT: the memory of exports is not released")
+print("fine: the memory does not grow")
+"""
+_DROPPED = """
+destructor = pythonapi.PyCapsule_GetDestructor
+destructor.restype, destructor.argtypes = c_void_p, [py_object]
+for keywords in {kinds}:
+    capsule = array.__dlpack__(**keywords)
+    if destructor(capsule) is None:
+        sys.exit(f"FAULT: {{capsule}} has no destructor")
+    tensor, runs = tensor_of(capsule), []
+    original = CFUNCTYPE(None, c_void_p)(tensor.deleter)
+    counting = CFUNCTYPE(None, c_void_p)(
+        lambda address: (runs.append(address), original(address))[1])
+    tensor.deleter = cast(counting, c_void_p)
+    del capsule
+    gc.collect()
+    if len(runs) > 1:
+        sys.exit(f"FAULT: the deleter ran {{len(runs)}} times")
+print("fine: each capsule has a destructor")
 """
 
 
@@ -140,7 +214,7 @@ def used_capsule(code: str, tensor: Any) -> str:
 def rounds(code: str, tensor: Any, count: int, allowed: int) -> str:
     """Imports a tensor many times; `allowed` is the growth in bytes of a round."""
     text = _ROUNDS.format(name=tensor.name, rounds=count, allowed=allowed, release=_RELEASED)
-    return offered(code, tensor) + text
+    return offered(code, tensor) + _RESIDENT + text
 
 
 def copy_apart(code: str, request: Any, keywords: dict[str, Any]) -> str:
@@ -151,5 +225,30 @@ def copy_apart(code: str, request: Any, keywords: dict[str, Any]) -> str:
 
 def after_exit(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Calls the deleter among the handlers of exit()."""
-    text = _AT_EXIT.format(arguments=arguments(keywords))
-    return _PARENT + made(code, request) + text
+    return _PARENT + _taking(code, request, keywords) + _AT_EXIT
+
+
+def _taking(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    return made(code, request) + _TAKEN.replace("ARGUMENTS", arguments(keywords))
+
+
+def outlives(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Reads the memory of an array that was released."""
+    return _taking(code, request, keywords) + _OUTLIVES
+
+
+def releases(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Watches an array whose export is deleted."""
+    return _taking(code, request, keywords) + _RELEASES.replace("RELEASED", _RELEASED)
+
+
+def exports(code: str, request: Any, keywords: dict[str, Any], count: int) -> str:
+    """Exports an array many times; every second capsule is consumed."""
+    text = _EXPORTS.format(arguments=arguments(keywords), rounds=count)
+    return _taking(code, request, keywords) + _RESIDENT + text
+
+
+def destructor(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Drops unconsumed capsules of both kinds."""
+    kinds = f"[dict(), dict({arguments(keywords)})]" if keywords else "[dict()]"
+    return made(code, request) + _DROPPED.format(kinds=kinds)

@@ -49,11 +49,23 @@ def delete_in_python(address):
 
 
 originals = {}
+unset = function("PyCapsule_SetDestructor", ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+slots, kept = [], []
 
 
 class Array:
     def __init__(self, values):
         self.values, self.shape = values, values.shape
+        if "arena" in faults:
+            # Memory that the exports do not keep.
+            self.slot = slots.pop() if slots else (ctypes.c_uint8 * 256)()
+            content = values.tobytes() or b"-"
+            ctypes.memmove(self.slot, content, len(content))
+
+    def __del__(self):
+        if "arena" in faults:
+            ctypes.memset(self.slot, 255, 256)
+            slots.append(self.slot)
 
     def __dlpack_device__(self):
         return (1, 0)
@@ -71,12 +83,21 @@ class Array:
         capsule = self.values.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
         if max_version is not None:
             self.spoil(Struct.from_address(pointer(capsule, name_of(capsule))))
-        elif "legacy-bytes" in faults:
+        if "no-destructor" in faults:
+            unset(capsule, None)
+        self.keep()
+        if max_version is None and "legacy-bytes" in faults:
             # A legacy struct begins with the part that follows the flags.
             start = pointer(capsule, name_of(capsule)) - Struct.data.offset
             for axis in range(self.values.ndim):
                 Struct.from_address(start).strides[axis] *= self.values.itemsize
         return capsule
+
+    def keep(self):
+        if "leak" in faults or ("cache" in faults and len(kept) < 1500):
+            kept.append(bytes(1500))
+        if "kept" in faults:
+            kept.append(self)
 
     def spoil(self, struct):
         if "deleter-after-exit" in faults:
@@ -89,6 +110,8 @@ class Array:
             if "compact" in faults:
                 struct.strides[axis] = compact
             compact *= struct.shape[axis]
+        if "arena" in faults:
+            struct.data = ctypes.addressof(self.slot)
         if "null" in faults:
             struct.strides = None
 
