@@ -134,7 +134,7 @@ def merged(failures):
         base = row["name"].removesuffix("-legacy").removesuffix("-versioned")
         text, expected = row.get("found", ""), row.get("expected", "")
         if row["group"] == "hostile":
-            text = re.sub(r" of shape \([^)]*\)", "", text)
+            text = re.sub(r" of shape \([^)]*\)| in \S+, \S+ line \d+", "", text)
             expected = "an exception, and no harm"
         names = found.setdefault((row["severity"], expected, text), [])
         if base not in names:
