@@ -12,7 +12,7 @@ import pytest
 from conformance_runs import SCRATCH, no_sanitizers, whole_run
 from dlbridge.conformance import checks, engine, processes
 from dlbridge.conformance.adapters import Chosen
-from dlbridge.conformance.outcomes import FAILED, PASSED
+from dlbridge.conformance.outcomes import FAILED, PASSED, SKIPPED
 
 pytest.importorskip("numpy")
 pytestmark = no_sanitizers
@@ -136,3 +136,53 @@ def test_the_expectation_of_a_check_is_not_its_title(name):
     cell = {"status": processes.CRASH, "why": "died of SIGSEGV", "expected": "a call that returns"}
     outcome = engine.outcome_of(checks()[name], cell)
     assert outcome.expected == "a call that returns" != checks()[name].title
+
+
+# ------------------------------------------------------------------------- dtypes below a byte
+
+SMALL = """\
+import numpy
+from dlbridge.conformance import handmade, values
+def make(request):
+    memory = numpy.frombuffer({bits}, "uint8").copy()
+    tensor = {{"data": memory.ctypes.data, "byte_offset": 0, "device": (1, 0)}}
+    tensor |= {{"dtype": values.SMALL[request.dtype], "shape": (3, 4), "strides": (4, 1)}}
+    return handmade.Export(memory, tensor, flags={flags})
+"""
+
+
+@pytest.mark.parametrize(
+    ("bits", "flags", "packed", "padded"),
+    [
+        ("values.packed(request.dtype)", 0, PASSED, SKIPPED),
+        ("request.bits", 4, SKIPPED, PASSED),
+        ("request.bits", 0, FAILED, SKIPPED),
+        ("values.packed(request.dtype) * 2", 4, SKIPPED, FAILED),
+    ],
+)
+def test_elements_below_a_byte_are_packed_or_flagged(tmp_path, bits, flags, packed, padded):
+    file = tmp_path / "small.py"
+    file.write_text(SMALL.format(bits=bits, flags=flags))
+    names = [f"export-{one}" for one in ("float4-e2m1fn", "float6-e3m2fn", "padded")]
+    found = engine.run(Chosen(file=str(file)), names).outcomes
+    assert [found[name].status for name in names] == [packed, packed, padded], found
+
+
+@pytest.mark.parametrize(("kept", "status"), [("source", PASSED), ("Dropped(source)", FAILED)])
+def test_a_consumer_that_takes_padded_elements_for_packed_ones_is_found(tmp_path, kept, status):
+    file = tmp_path / "small.py"
+    file.write_text(
+        "import dlbridge\n"
+        "from dlbridge.conformance import capsules\n"
+        "class Dropped:\n"
+        "    def __init__(self, source): self.source = source\n"
+        "    def __dlpack_device__(self): return (1, 0)\n"
+        "    def __dlpack__(self, **keywords):\n"
+        "        capsule = self.source.__dlpack__(**keywords)\n"
+        "        capsules.look(capsule).flags = 0\n"
+        "        return capsule\n"
+        f"def consume(source): return dlbridge.from_dlpack({kept})\n"
+    )
+    names = ["import-padded", "import-float4-e2m1fn", "import-float6-e2m3fn"]
+    found = engine.run(Chosen(file=str(file)), names).outcomes
+    assert [found[name].status for name in names] == [status, PASSED, PASSED], found

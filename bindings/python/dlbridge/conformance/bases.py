@@ -14,7 +14,10 @@ BITS = {
     for name, (code, bits, _) in values.DTYPES.items()
     if code == 4 or 7 <= code <= 17
 }
-TRIPLES = values.DTYPES
+# One element in each byte.
+BITS.update(dict.fromkeys(values.SMALL, "uint8"))
+SMALL = values.SMALL
+TRIPLES = {**values.DTYPES, **values.SMALL}
 
 
 def base(dtype: str) -> Any:

@@ -281,7 +281,9 @@ class _DlbridgeFramework(frameworks.Framework):
             fields = {"data": bits.ctypes.data, "byte_offset": 0, "device": capsules.CPU}
             shaped = {"shape": bits.shape, "strides": capsules.compact(bits.shape)}
             tensor = {**fields, **shaped, "dtype": bases.TRIPLES[dtype]}
-            return self.library.from_dlpack(handmade.Export(bits, tensor, versioned=True))
+            flags = capsules.IS_PADDED if dtype in bases.SMALL else 0
+            export = handmade.Export(bits, tensor, versioned=True, flags=flags)
+            return self.library.from_dlpack(export)
         return self.library.from_dlpack(bits)
 
     def broadcast(self, array: Any) -> Any:

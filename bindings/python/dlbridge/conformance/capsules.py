@@ -10,7 +10,7 @@ from typing import Any
 from dlbridge._structs import DLManagedTensor, DLManagedTensorVersioned
 
 LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
-READ_ONLY, IS_COPIED = 1, 2
+READ_ONLY, IS_COPIED, IS_PADDED = 1, 2, 4
 CPU = (1, 0)
 NEWEST = (1, 3)
 STRUCTS = {LEGACY: DLManagedTensor, VERSIONED: DLManagedTensorVersioned}
@@ -142,6 +142,11 @@ class Description:
         return self.data + self.byte_offset
 
     @property
+    def is_padded(self) -> bool:
+        """Whether elements below a byte have a byte each."""
+        return bool(self.flags & IS_PADDED)
+
+    @property
     def count(self) -> int:
         return product(self.shape)
 
@@ -155,8 +160,11 @@ class Description:
         return found
 
     def elements(self) -> bytes:
-        """The elements of a host tensor, in C order."""
-        size = self.dtype[1] * self.dtype[2] // 8
+        """The elements of a host tensor, in C order. Packed ones below a byte are compact."""
+        bits = self.dtype[1] * self.dtype[2]
+        if bits % 8 and not self.is_padded:
+            return ctypes.string_at(self.address, -(-self.count * bits // 8))
+        size = max(bits // 8, 1)
         return b"".join(ctypes.string_at(place, size) for place in self.places())
 
 

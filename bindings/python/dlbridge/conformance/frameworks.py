@@ -363,7 +363,8 @@ class TvmFfi(Framework):
             tensor |= {"shape": array.shape, "strides": (0, 1)}
         if case.form == "scalar":
             tensor |= {"shape": (), "strides": ()}
-        made = self.take(handmade.Export(part, tensor))
+        flags = handmade.IS_PADDED if case.dtype in bases.SMALL else 0
+        made = self.take(handmade.Export(part, tensor, flags=flags))
         return super().byte_offset(made) if case.form == "byte_offset" else made
 
     def take(self, source):

@@ -23,7 +23,7 @@ def check_unsupported(path: str, pattern: str) -> None:
             f"{path}: unsupported: {pattern!r} matches {name}, which nearly every check needs; "
             "name what the library lacks"
         )
-    known = (*catalogue.checks(), *values.DTYPES, *FORMS)
+    known = (*catalogue.checks(), *values.DTYPES, *values.SMALL, *FORMS)
     if not fnmatch.filter(known, pattern):
         raise SystemExit(
             f"{path}: unsupported: {pattern!r} matches no check, no dtype and no layout; "

@@ -23,7 +23,9 @@ DTYPES = {
     "float8_e5m2fnuz": (13, 8, 1),
     "float8_e8m0fnu": (14, 8, 1),
 }
-NAMES = {triple: name for name, triple in DTYPES.items()}
+# Dtypes below a byte, which only a few checks have.
+SMALL = {"float4_e2m1fn": (17, 4, 1), "float6_e2m3fn": (15, 6, 1), "float6_e3m2fn": (16, 6, 1)}
+NAMES = {triple: name for name, triple in {**DTYPES, **SMALL}.items()}
 # The formats of struct for values that Python can print.
 FORMATS = {
     **{f"int{bits}": code for bits, code in ((8, "b"), (16, "h"), (32, "i"), (64, "q"))},
@@ -38,12 +40,15 @@ _FLOATS = {"float16": (5, 10), "float32": (8, 23), "float64": (11, 52), "bfloat1
 
 
 def size(dtype: str) -> int:
-    """Bytes of an element."""
-    return DTYPES[dtype][1] // 8
+    """Bytes of an element; one below a byte is padded to it."""
+    return 1 if dtype in SMALL else DTYPES[dtype][1] // 8
 
 
 def bits(dtype: str) -> bytes:
     """The twelve values, in the order of memory."""
+    if dtype in SMALL:
+        # Every code is finite; both ends are among them.
+        return bytes(i * ((1 << SMALL[dtype][1]) - 1) // 11 for i in range(12))
     if dtype == "bool":
         return bytes(i % 3 == 1 for i in range(12))
     code, width, _ = DTYPES[dtype]
@@ -56,6 +61,23 @@ def bits(dtype: str) -> bytes:
         return b"".join(_float_bits(dtype))
     # All values of the float8 types are finite here; both ends of the codes are among them.
     return bytes((0x00, 0x01, 0x38, 0x40, 0x44, 0x48, 0x4C, 0x53, 0x76, 0x08, 0x41, 0x10))
+
+
+def packed(dtype: str) -> bytes:
+    """The twelve values of a dtype below a byte without gaps, the lowest bits first."""
+    width = SMALL[dtype][1]
+    whole = sum(code << (place * width) for place, code in enumerate(bits(dtype)))
+    return whole.to_bytes(12 * width // 8, "little")
+
+
+def unpacked(found: bytes, dtype: str, padded: bool) -> bytes:
+    """Elements below a byte, one in each byte."""
+    width = SMALL[dtype][1]
+    mask = (1 << width) - 1
+    if padded:
+        return bytes(one & mask for one in found)
+    whole = int.from_bytes(found, "little")
+    return bytes(whole >> start & mask for start in range(0, len(found) * 8 - width + 1, width))
 
 
 def _integer(value: int, width: int) -> bytes:

@@ -21,6 +21,7 @@ from . import (  # noqa: F401  (each registers its checks)
     checks_order,
     checks_streams,
     checks_struct,
+    checks_subbyte,
     processes,
 )
 from .adapters import Chosen
