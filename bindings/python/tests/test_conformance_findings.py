@@ -39,6 +39,7 @@ SHOWN = {
     "deleter-once": ("deleter-once", "deleter-on-thread", "consumer-leak"),
     "used-capsule": ("used-capsule",),
     "copy-apart": ("copy-apart",),
+    "detached": ("shares", "seen", "copy-false"),
     "arena": ("outlives-producer", "capsule-many"),
     "kept": ("deleter-releases",),
     "no-destructor": ("capsule-destructor",),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import capsules, tensors, values
+from . import capsules, tensors, values, verdicts
 from .forms import FORMS
 from .kit import Kit, check, consumed, expected, message
 from .outcomes import Failure, Skip
@@ -154,6 +154,7 @@ def _never_copied(kit: Kit, array: Any, form: str) -> None:
     except Exception as error:
         raise Failure("shared memory or BufferError", message(error), "deviation") from None
     found = capsules.describe(capsules.look(capsule))
+    kit.shows(verdicts.same_memory)
     if found.address != capsules.describe(capsules.look(shared)).address:
         raise Failure(f"the array's memory ({form})", "other memory")
     if found.flags & capsules.IS_COPIED:
@@ -169,6 +170,7 @@ def copy_none(kit: Kit) -> None:
         raise Skip(f"the array cannot be shared: {message(error)}") from None
     first = capsules.describe(capsules.look(capsule)).address
     found = capsules.describe(capsules.look(_with_keyword(kit, array, copy=None))).address
+    kit.shows(verdicts.same_memory)
     if found != first:
         raise Failure("the array's memory", "other memory")
 

@@ -46,6 +46,7 @@ def shares(kit: Kit) -> None:
         found = capsules.describe(struct)
         if found.flags & (capsules.READ_ONLY | capsules.IS_COPIED):
             raise Skip("the exported memory must not be written to, or is a copy")
+        kit.shows(verdicts.shared)
         ctypes.memmove(found.address, packing.pack("<f", 42.0), 4)
         bits = kit.read(array)
     if bits[:4] != packing.pack("<f", 42.0):
@@ -66,6 +67,7 @@ def seen(kit: Kit) -> None:
         found = capsules.describe(struct)
         if found.flags & capsules.IS_COPIED:
             raise Skip("the export is a copy")
+        kit.shows(verdicts.seen)
         _written(kit, array)
         number = _number(found.address)
     if number != 42.0:

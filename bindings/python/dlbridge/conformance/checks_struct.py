@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from . import capsules, values
+from . import capsules, reproducers, values
 from .forms import FORMS
 from .kit import Kit, apart, check, consumed, expected, message, triple
 from .outcomes import Failure, Skip
@@ -174,7 +174,7 @@ def _right_strides(found: capsules.Description, form: str) -> tuple[int, ...] | 
 
 @check("values")
 def values_arrive(kit: Kit) -> None:
-    wrong: dict[str, bytes] = {}
+    wrong: dict[str, tuple[bytes, str]] = {}
     for form, capsule in _all_exported(kit, FORMS):
         with consumed(capsule) as struct:
             found = capsules.describe(struct)
@@ -184,8 +184,9 @@ def values_arrive(kit: Kit) -> None:
                 raise Failure(f"shape {FORMS[form].shape} ({form})", f"shape {found.shape}")
             bits = found.elements()
         if bits != expected(form):
-            wrong[form] = bits
-    for form, bits in wrong.items():
+            wrong[form] = bits, kit.reproducer
+    for form, (bits, program) in wrong.items():
+        kit.reproducer = program
         wanted, shown = apart(expected(form), bits)
         raise Failure(f"{wanted} ({form})", f"{shown} (wrong: {', '.join(wrong)})")
 
@@ -273,6 +274,7 @@ def legacy_same(kit: Kit) -> None:
         if versioned.version is None or legacy.version is not None:
             continue
         compared += 1
+        kit.shows(reproducers.both)
         for name in ("address", "dtype", "device", "shape"):
             one, other = getattr(versioned, name), getattr(legacy, name)
             if one != other and not (name == "address" and not versioned.count):

@@ -58,15 +58,42 @@ def tensor_of(capsule):
     kind = Versioned if versioned else Legacy
     return kind.from_address(get(capsule, name(capsule)))
 """
+# What `read` of an adapter, the buffer protocol or __repr__ say of an array.
+SHOW = """
+def show(array):
+    if "read" in globals():
+        return read(array)
+    try:
+        return memoryview(array).tobytes()
+    except TypeError:
+        return repr(array)
+"""
 _EXPORTED = """
-capsule = array.__dlpack__({arguments})
-print(capsule)
-tensor = tensor_of(capsule)
-for field, *_ in tensor._fields_:
-    value = getattr(tensor, field)
-    if value and field in ("shape", "strides"):
-        value = (c_int64 * tensor.ndim).from_address(value)
-    print(field, list(value) if isinstance(value, ctypes.Array) else value)
+def elements(tensor, shape, strides):
+    size = tensor.bits * tensor.lanes // 8
+    places = [tensor.data + tensor.byte_offset]
+    for extent, stride in zip(shape, strides):
+        places = [at + i * stride * size for at in places for i in range(extent)]
+    return b"".join(string_at(place, size) for place in places)
+
+def display(capsule):
+    print(capsule)
+    tensor, found = tensor_of(capsule), {{}}
+    for field, *_ in tensor._fields_:
+        value = getattr(tensor, field)
+        if value and field in ("shape", "strides"):
+            value = (c_int64 * tensor.ndim).from_address(value)
+        found[field] = list(value) if isinstance(value, ctypes.Array) else value
+        print(field, found[field])
+    if tensor.data and tensor.device[0] == 1 and found["strides"]:
+        print("elements", elements(tensor, found["shape"], found["strides"]))
+
+print("array", show(array))
+capsules = [array.__dlpack__(**keywords) for keywords in {keywords}]
+del array
+gc.collect()
+for capsule in capsules:
+    display(capsule)
 """
 _VIEWS = {
     "transposed": "base.T",
@@ -160,7 +187,14 @@ def made(code: str, request: Any) -> str:
 
 def producer(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """A program that shows what an array exports; `code` makes `array`, or defines `make`."""
-    return made(code, request) + _EXPORTED.format(arguments=arguments(keywords))
+    shown = f"[dict({arguments(keywords)})]"
+    return made(code, request) + SHOW + _EXPORTED.format(keywords=shown)
+
+
+def both(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """The same for both kinds of capsules."""
+    shown = f"[dict(), dict({arguments(keywords)})]"
+    return made(code, request) + SHOW + _EXPORTED.format(keywords=shown)
 
 
 def own(code: str, request: Any) -> str:

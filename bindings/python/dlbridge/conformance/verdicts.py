@@ -8,17 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .reproducers import arguments, made, offered
+from .reproducers import SHOW, arguments, made, offered
 
-_SHOWN = """
-def show(array):
-    if "read" in globals():
-        return read(array)
-    try:
-        return memoryview(array).tobytes()
-    except TypeError:
-        return repr(array)
-"""
 _RELEASED = """
 for _ in range(4):
     gc.collect()
@@ -60,16 +51,49 @@ gc.collect()
 print(found)
 sys.exit(found.startswith("FAULT"))
 """
-_APART = """
+_ADDRESS = """
 def address(capsule):
     tensor = tensor_of(capsule)
     return tensor.data + tensor.byte_offset
-
-shared = array.__dlpack__({shared})
+"""
+_SAME = """
+first = array.__dlpack__({keywords})
+for copy in (False, None):
+    try:
+        other = array.__dlpack__({keywords}copy=copy)
+    except BufferError as error:
+        print(f"copy={{copy}} is rejected: {{error}}")
+        continue
+    if address(other) != address(first):
+        sys.exit(f"FAULT: copy={{copy}} has other memory")
+print("fine: the memory is shared")
+"""
+_SHARED = """
+capsule = array.__dlpack__({keywords})
+place = address(capsule)
+before = show(array)
+memset(place, string_at(place, 1)[0] ^ 255, 4)
+if show(array) == before:
+    sys.exit("FAULT: a write to the exported memory is not in the array")
+print("fine: the array has the written bytes")
+"""
+_SEEN = """
+import operator
+capsule = array.__dlpack__({keywords})
+place = address(capsule)
+before = string_at(place, 4)
+set_item = globals().get("write", operator.setitem)
+set_item(array, (0,) * tensor_of(capsule).ndim, 42.0)
+if string_at(place, 4) == before:
+    sys.exit("FAULT: a write to the array is not in the exported memory")
+print("fine: the exported memory has the written number")
+"""
+_APART = """
+own = array.__dlpack__({own})
 copy = array.__dlpack__({copy})
-before = string_at(address(shared), 4)
+before = string_at(address(own), 4)
 memset(address(copy), before[0] ^ 255, 4)
-if string_at(address(shared), 4) != before:
+if string_at(address(own), 4) != before:
     sys.exit("FAULT: a write to the copy is seen in the array")
 print("fine: the copy has other memory")
 """
@@ -197,13 +221,13 @@ print("fine: each capsule has a destructor")
 def deleters(code: str, tensor: Any) -> str:
     """Counts the runs of the deleter of an imported tensor."""
     text = _DELETERS.format(release="del array" + _RELEASED)
-    return offered(code, tensor) + _SHOWN + text
+    return offered(code, tensor) + SHOW + text
 
 
 def deleters_on_thread(code: str, tensor: Any) -> str:
     """The same, if another thread releases the array."""
     text = _DELETERS.format(release=_ON_THREAD.strip() + _RELEASED)
-    return offered(code, tensor) + _SHOWN + text
+    return offered(code, tensor) + SHOW + text
 
 
 def used_capsule(code: str, tensor: Any) -> str:
@@ -219,8 +243,25 @@ def rounds(code: str, tensor: Any, count: int, allowed: int) -> str:
 
 def copy_apart(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Writes to the copy of an array."""
-    shared, copy = arguments(keywords), arguments({**keywords, "copy": True})
-    return made(code, request) + _APART.format(shared=shared, copy=copy)
+    own, copy = arguments(keywords), arguments({**keywords, "copy": True})
+    return made(code, request) + _ADDRESS + _APART.format(own=own, copy=copy)
+
+
+def same_memory(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Compares the memory of exports that must not be copies."""
+    text = _SAME.format(keywords=arguments(keywords) + ", " * bool(keywords))
+    return made(code, request) + _ADDRESS + text
+
+
+def shared(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Writes to the exported memory."""
+    text = SHOW + _SHARED.format(keywords=arguments(keywords))
+    return made(code, request) + _ADDRESS + text
+
+
+def seen(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Writes to the array."""
+    return made(code, request) + _ADDRESS + _SEEN.format(keywords=arguments(keywords))
 
 
 def after_exit(code: str, request: Any, keywords: dict[str, Any]) -> str:

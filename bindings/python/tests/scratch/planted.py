@@ -78,6 +78,8 @@ class Array:
                 pass
         if "copy-apart" in faults:
             copy = None
+        if "detached" in faults:
+            copy = True
         if "legacy-only" in faults or (max_version is not None and max_version[0] < 1):
             max_version = None
         capsule = self.values.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
@@ -103,6 +105,8 @@ class Array:
         if "deleter-after-exit" in faults:
             originals[ctypes.addressof(struct)] = Deleter(struct.deleter)
             struct.deleter = ctypes.cast(delete_in_python, ctypes.c_void_p).value
+        if "detached" in faults:
+            struct.flags = 0
         compact = 1
         for axis in reversed(range(struct.ndim)):
             if "bytes" in faults:
@@ -119,6 +123,10 @@ class Array:
 def make(request):
     memory = numpy.frombuffer(bytearray(request.bits), request.dtype)
     return Array(request.view(memory.reshape(request.base_shape)))
+
+
+def write(array, place, number):
+    array.values[place] = number
 
 
 # ------------------------------------------------------------------------------------- consumer
