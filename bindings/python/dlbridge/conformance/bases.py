@@ -31,6 +31,13 @@ def base(dtype: str) -> Any:
     return aligned(bits.reshape(SHAPE))
 
 
+def packed(dtype: str) -> Any:
+    """The bytes of a dtype below a byte, without gaps."""
+    import numpy as np
+
+    return aligned(np.frombuffer(values.packed(dtype), dtype=np.uint8))
+
+
 def aligned(array: Any) -> Any:
     """A copy aligned to 64 bytes: some consumers copy unaligned arrays."""
     import numpy as np

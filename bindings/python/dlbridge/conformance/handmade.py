@@ -7,30 +7,9 @@ import ctypes
 from dlbridge._structs import DLDataType, DLDevice, DLManagedTensor, DLPackVersion
 
 from . import capsules
-from .capsules import (
-    CPU,
-    IS_PADDED,
-    LEGACY,
-    NEWEST,
-    READ_ONLY,
-    STRUCTS,
-    VERSIONED,
-    compact,
-    kind,
-    look,
-)
+from .capsules import CPU, LEGACY, NEWEST, READ_ONLY, STRUCTS, VERSIONED, compact, kind, look
 
-__all__ = [
-    "CPU",
-    "IS_PADDED",
-    "LEGACY",
-    "NEWEST",
-    "READ_ONLY",
-    "VERSIONED",
-    "compact",
-    "kind",
-    "look",
-]
+__all__ = ["CPU", "LEGACY", "NEWEST", "READ_ONLY", "VERSIONED", "compact", "kind", "look"]
 # NumPy's kind and item size -> DLPack's dtype.
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 TRIPLE_OF_KIND = {
