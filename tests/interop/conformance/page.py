@@ -55,7 +55,7 @@ correct producer makes. They matter where capsules come from code that is not tr
 
 
 def outcome(row):
-    """Texts have no addresses, which differ from run to run, and no lines of files, which change."""
+    """Texts have no addresses and no lines of files, which differ from run to run."""
     return {name: lasting(row[name]) for name in KEPT if row.get(name)}
 
 

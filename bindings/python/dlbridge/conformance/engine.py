@@ -212,7 +212,8 @@ def _group(
 def outcome_of(check: Check, cell: dict[str, Any]) -> Outcome:
     status = cell["status"]
     if status == processes.CRASH:
-        found, program = f"the process {cell['why']}", cell.get("reproducer", "")
+        found = f"the process {cell['why']}{cell.get('place', '')}"
+        program = cell.get("reproducer", "")
         return Outcome(check.name, FAILED, cell["expected"], found, "crash", program)
     if status == processes.UNSTARTED:
         return Outcome(check.name, UNSTARTED, reason=cell["why"])

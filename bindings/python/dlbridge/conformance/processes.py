@@ -223,14 +223,15 @@ def run(
                 unstarted = {"status": UNSTARTED, "why": text}
                 return results | dict.fromkeys(left, unstarted), {}, starts
             if begun is not None:
-                results[begun] = {"status": CRASH, "why": why + place(log), "expected": survived}
+                results[begun] = {"status": CRASH, "why": why, "place": place(log)}
+                results[begun]["expected"] = survived
                 if reproducer:
                     results[begun]["reproducer"] = reproducer
                 left = [step for step in left if step != begun]
             elif not left and status != 0:
                 # The process finished every step and then died at exit.
-                why, wanted = f"at exit: {why}{place(log)}", "a process that ends with status 0"
-                results[steps[-1]] = {"status": CRASH, "why": why, "expected": wanted}
+                results[steps[-1]] = {"status": CRASH, "why": f"at exit: {why}"}
+                results[steps[-1]] |= {"place": place(log), "expected": "exit status 0"}
             steps = left
     return results, versions, starts
 
