@@ -6,6 +6,7 @@
 #define DLBRIDGE_TESTS_FUZZ_DEVICES_WHOLE_PROGRAM_H_
 
 #include "fuzz/devices/program.h"
+#include "fuzz/support/handlers.h"
 
 namespace dlbridge_fuzz {
 
@@ -618,7 +619,9 @@ class WholeProgram final : public Program {
 // A target: the program on one driver, which lives as long as the process.
 #define DLBRIDGE_FUZZ_DRIVER(type)                                          \
   extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) { \
+    static const dlbridge_fuzz::Handlers handlers;                          \
     static auto& driver = *new dlbridge_fuzz::type;                         \
+    handlers.Restore();                                                     \
     dlbridge_fuzz::Input input(data, size);                                 \
     dlbridge_fuzz::WholeProgram(&input, &driver).Run();                     \
     return 0;                                                               \

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program of devices/program.h on PoCL, a real driver of OpenCL, whose work runs at once. There
 // is one device; each half of the program's has its own context.
-#include <csignal>
-
 #include "device/opencl_world.h"
 #include "fuzz/devices/whole_program.h"
 
@@ -13,27 +11,6 @@ void CheckCl(cl_int result) { CheckEqual("the driver's result", 0, result); }
 cl_mem At(const DLBridgeBuffer& buffer) {
   return reinterpret_cast<cl_mem>(static_cast<uintptr_t>(buffer.handle));
 }
-
-// The handlers of signals by which libFuzzer writes an input that fails. The compiler in PoCL
-// replaces them.
-class Handlers {
- public:
-  Handlers() {
-    for (size_t i = 0; i < kCount; ++i) {
-      sigaction(kSignals[i], nullptr, &before_[i]);
-    }
-  }
-  void Restore() const {
-    for (size_t i = 0; i < kCount; ++i) {
-      sigaction(kSignals[i], &before_[i], nullptr);
-    }
-  }
-
- private:
-  static constexpr int kSignals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
-  static constexpr size_t kCount = sizeof kSignals / sizeof kSignals[0];
-  struct sigaction before_[kCount];
-};
 
 class OpenCl final : public Driver {
  public:
@@ -223,10 +200,7 @@ class OpenCl final : public Driver {
     }
   }
 
-  void Begin() override {
-    handlers_.Restore();
-    before_ = dlbridge_test::Live();
-  }
+  void Begin() override { before_ = dlbridge_test::Live(); }
   void CheckEnd(bool lost) override {
     if (lost) {
       return;  // objects that could not be released stay
@@ -282,7 +256,6 @@ class OpenCl final : public Driver {
     return twin;
   }
 
-  const Handlers handlers_;  // made before PoCL is loaded
   cl_platform_id platform_ = nullptr;
   cl_device_id device_ = nullptr;
   Half halves_[kDevices];
