@@ -31,6 +31,8 @@ os.environ.setdefault("DLBRIDGE_PYTHONS", "3.11 3.12")
 CORE = "^(unit|conformance|plugin|abi|example|cpp|fuzz|lint|tool)$"
 # What the kind of library decides.
 LINKAGE = "^(conformance|plugin|abi|example)$"
+# What another build of the library could break.
+ABI_TESTS = "^(unit|conformance|plugin|abi|example)$"
 SLOW = {"DLBRIDGE_SLOW_MACHINE": "1"}
 ASAN = {
     "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1:"
@@ -84,10 +86,11 @@ def core(session):
 
 @stage
 def without_devices(session):
-    """A library without drivers, with the same tests less those that need one."""
+    """A library without drivers, with the tests of the C ABI and of the tool that need none."""
     binary = stages.configure(session, "dev", "-DDLBRIDGE_DEVICES=OFF", folder="without-devices")
-    stages.programs(session, binary, "-L", CORE)
-    stages.ctest(session, binary, "-L", CORE)
+    chosen = ("-L", "^(unit|conformance|plugin|abi|example|tool)$", "-E", "_internal_test$")
+    stages.programs(session, binary, *chosen)
+    stages.ctest(session, binary, *chosen)
 
 
 @stage
@@ -132,6 +135,16 @@ def dev(session):
 @stage
 def asan(session):
     """The same under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    stages.need(session, "clang++")
+    need_device_headers(session)
+    # `asan_long` makes all rounds of the tests that draw their inputs.
+    scale = {"DLBRIDGE_TEST_SCALE": "0.2"}
+    stages.ctest(session, stages.build(session, "asan"), **ASAN, **scale)
+
+
+@stage
+def asan_long(session):
+    """The tests of `asan`, with as many rounds as those of `dev` make."""
     stages.need(session, "clang++")
     need_device_headers(session)
     stages.ctest(session, stages.build(session, "asan"), **ASAN)
@@ -258,12 +271,26 @@ def build_both_kinds(session):
     stages.build(session, "release", *options, folder="release-static")
 
 
+# Each builds the whole library; `hostile-static`, `lto-shared` and `sanitizer` are for each commit.
+NIGHTLY_FLAGS = "flags and (hostile and shared or lto and static or unhardened)"
+BUNDLE = ("-k", "bundle and not zig and not faults")
+
+
 @stage
 def consumers(session):
     """Every way to consume the library but Debian's packages."""
     build_both_kinds(session)
-    chosen = ("-k", "not debian and not selftest")
-    stages.noxfiles(session, [("tests/consumers", chosen), ("packaging", ())])
+    chosen = ("-k", f"not debian and not selftest and not ({NIGHTLY_FLAGS})")
+    stages.noxfiles(session, [("tests/consumers", chosen), ("packaging", BUNDLE)])
+
+
+# The sessions of `consumers` use the same folders.
+@alone
+def consumers_nightly(session):
+    """More flags of projects around the sources, and the bundle with zig."""
+    build_both_kinds(session)
+    runs = [("tests/consumers", ("-k", NIGHTLY_FLAGS)), ("packaging", ("-s", "bundle(zig)"))]
+    stages.noxfiles(session, runs)
 
 
 @alone
@@ -354,18 +381,26 @@ def core_bindings(session):
     stages.noxfiles(session, runs, **variables)
 
 
+# Of the sessions of C++: clang-tidy on tests, the tests on an installed library, and misuse with
+# the compiler that rejects fewer of them.
+NIGHTLY_CPP = "_test or unit or containers or mdspan_std or (misuse and gcc)"
+
+
 @stage
 def bindings(session):
     """The checks of each language, and whether all answer the corpus as C does."""
     need_go(session)
     shutil.rmtree(OUTCOMES, ignore_errors=True)
     variables = install_both_kinds(session)
-    binary = stages.build(session, "dev", targets=("runner_test",))
-    answers = {"DLBRIDGE_OUTCOMES": str(OUTCOMES / "c.jsonl")}
-    stages.quietly(session, "outcomes", binary / "tests/conformance/runner_test", **answers)
+    # `dev` runs all tests of the C++ binding; here they would be compiled again.
+    runners = {"c": "conformance/runner_test", "cpp": "cpp/cpp_conformance_test"}
+    names = [runner.partition("/")[2] for runner in runners.values()]
+    binary = stages.build(session, "dev", targets=names)
+    for name, runner in runners.items():
+        answers = {"DLBRIDGE_OUTCOMES": str(OUTCOMES / f"{name}.jsonl")}
+        stages.quietly(session, f"outcomes-{name}", binary / "tests" / runner, **answers)
     languages = languages_here(session)
-    # clang-tidy on the tests of the C++ binding is left to the night.
-    chosen = {"cpp": ("-k", "not _test and not selftest and not bench")}
+    chosen = {"cpp": ("-k", f"not ({NIGHTLY_CPP}) and not selftest and not bench")}
     runs = [(f"bindings/{name}", chosen.get(name, ())) for name in languages]
     stages.noxfiles(session, runs, **variables)
     files = [OUTCOMES / f"{name}.jsonl" for name in ("c", *languages)]
@@ -374,15 +409,18 @@ def bindings(session):
 
 @stage
 def bindings_nightly(session):
-    """Other Pythons, reproducible wheels, sdist; clang-tidy on C++'s tests; staticcheck and
-    checkptr on Go; Rust with crates of frameworks, and its tests under valgrind and ASan."""
-    others = ("3.10", "3.13", "3.14", "3.15", "3.13t", "3.14t", "3.15t")
-    sessions = ("rules", *(f"tests-{version}" for version in others), "reproducible", "sdist")
-    pythons = " ".join((*others, "3.11", "3.12"))
+    """Other Pythons, Python under ASan, reproducible wheels, sdist; C++ on an installed library,
+    clang-tidy on its tests; staticcheck, checkptr and fuzzing of Go; Rust's packages, crates of
+    frameworks, and its tests under valgrind and ASan."""
+    others = ("3.10", "3.12", "3.13", "3.14", "3.15", "3.13t", "3.14t", "3.15t")
+    sessions = ("rules", *(f"tests-{version}" for version in others))
+    sessions += ("sanitizers", "reproducible", "sdist")
+    pythons = " ".join((*others, "3.11"))
     variables = {"DLBRIDGE_PYTHONS": pythons, **install_both_kinds(session)}
-    runs = [("bindings/python", ("-s", *sessions)), ("bindings/cpp", ("-k", "tidy"))]
+    runs = [("bindings/python", ("-s", *sessions))]
+    runs.append(("bindings/cpp", ("-k", f"tidy or {NIGHTLY_CPP}")))
     need_go(session)
-    runs.append(("bindings/go", ("-s", "staticcheck", "checkptr")))
+    runs.append(("bindings/go", ("-s", "staticcheck", "checkptr", "fuzz")))
     stages.need(session, "cargo", "clang++")
     stages.build(session, "asan", targets=("dlbridge",))
     runs.append(("bindings/rust", ("-t", "nightly")))
@@ -485,6 +523,15 @@ def archive_options(machine):
 
 @after_archives
 def archive_x86_64(session):
+    """The tests of the C ABI with the library of the release archive, but not those of the tool."""
+    options = archive_options("x86_64")
+    binary = stages.configure(session, "dev", *options, folder="archive-x86_64")
+    stages.programs(session, binary, "-L", ABI_TESTS)
+    stages.ctest(session, binary, "-L", ABI_TESTS)
+
+
+@after_archives
+def archive_x86_64_all(session):
     """All tests with the library of the release archive."""
     options = archive_options("x86_64")
     binary = stages.build(session, "dev", *options, folder="archive-x86_64")
@@ -606,13 +653,13 @@ def run_tidy(session, mode):
 
 @stage
 def tidy(session):
-    """clang-tidy on the library."""
+    """clang-tidy on the library and the tool, without its static analyzer."""
     run_tidy(session, "library")
 
 
 @stage
 def tidy_deep(session):
-    """clang-tidy on the library, the analyzer without the limit that keeps `tidy` short."""
+    """clang-tidy on the library with the static analyzer."""
     run_tidy(session, "deep")
 
 

@@ -173,9 +173,10 @@ def checks(session, *command):
         session.error(f"nothing was checked: {' '.join(map(str, command))}")
 
 
-def run_noxfile(path, options, variables):
+def run_noxfile(session, path, options, variables):
     """Runs a noxfile; returns its report and its output."""
-    name = path.replace("/", "-")
+    # Another session may run other parts of that noxfile side by side.
+    name = f"{session.name}-{path.replace('/', '-')}"
     report = REPORTS / f"{name}.json"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "nox", "-f", f"{path}/noxfile.py", "--report", str(report)]
@@ -205,7 +206,9 @@ def noxfiles(session, runs, may_skip=True, **variables):
     found = dict.fromkeys(KINDS, 0)
     kinds = {"success": "passed"} | ({"skipped": "skipped"} if may_skip else {})
     with concurrent.futures.ThreadPoolExecutor(len(runs)) as pool:
-        jobs = [pool.submit(run_noxfile, path, options, variables) for path, options in runs]
+        jobs = [
+            pool.submit(run_noxfile, session, path, options, variables) for path, options in runs
+        ]
         for job in concurrent.futures.as_completed(jobs):
             path, sessions, output = job.result()
             for one in sessions:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the wheels of the package and checks them.
 
-nox -f bindings/python/noxfile.py                   every check
+nox -f bindings/python/noxfile.py                   the checks of each commit
 nox -f bindings/python/noxfile.py -s quick          the tests alone, with this machine's compiler
 nox -f bindings/python/noxfile.py -t nightly        the checks that only a nightly run does
 nox -f bindings/python/noxfile.py -t selftest       the checks report faults
@@ -146,8 +146,10 @@ def tests(session):
     run_tests(session, **outcomes)
 
 
+# A commit is tested with one interpreter; the others are left to the night.
 for tested in (version for version in TESTED if version in CHOSEN):
-    nox.session(tests, name=f"tests-{tested}", python=tested, requires=["wheels"])
+    options = {"requires": ["wheels"], "default": tested == "3.11"}
+    nox.session(tests, name=f"tests-{tested}", python=tested, **options)
 
 
 @nox.session(python=False, requires=["wheels"], tags=["nightly"], default=False)
@@ -244,7 +246,7 @@ def free_threaded_compile(session):
     session.run("gcc", *flags, *folders, *sources, external=True)
 
 
-@nox.session(python="3.11")
+@nox.session(python="3.11", tags=["nightly"], default=False)
 def sanitizers(session):
     """The tests under AddressSanitizer and UndefinedBehaviorSanitizer, in the library too.
 

@@ -38,7 +38,7 @@ nox.options.default_venv_backend = "none"
 nox.options.envdir = str(SCRATCH / "nox")
 nox.options.sessions = [
     "format", "lint", "clippy", "documentation", "tests", "panics", "instructions", "static",
-    "packages", "fuzz",
+    "fuzz",
 ]  # fmt: skip
 
 
@@ -310,7 +310,7 @@ def unpack_packages(session):
     return folder
 
 
-@check
+@check(tags=["nightly"])
 def packages(session):
     """The packages build the library that they carry, and pass examples and layout tests."""
     # An installed library of another ABI is not used.

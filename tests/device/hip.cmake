@@ -25,6 +25,7 @@ function(dlbridge_add_fake_hip level)
   add_library(fake_hip${level} SHARED ${sources})
   target_link_libraries(fake_hip${level} PRIVATE dlbridge_hip_headers)
   target_compile_definitions(fake_hip${level} PRIVATE FAKE_HIP_LEVEL=${level})
+  target_compile_options(fake_hip${level} PRIVATE ${DLBRIDGE_TEST_OPTIONS})
   # Keeps several fakes in one process apart.
   target_link_options(fake_hip${level} PRIVATE -Wl,-Bsymbolic)
   set_target_properties(fake_hip${level} PROPERTIES

@@ -24,7 +24,8 @@ function(dlbridge_fake_level_zero target)
   target_include_directories(${target} SYSTEM PRIVATE ${DLBRIDGE_LEVEL_ZERO_INCLUDE})
   # Without this, the vendor's headers would export the functions of the driver's tables.
   target_compile_definitions(${target} PRIVATE ZE_APIEXPORT=)
-  target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
+  target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>
+    ${DLBRIDGE_TEST_OPTIONS})
   find_package(Threads REQUIRED)
   target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden
