@@ -287,6 +287,11 @@ TEST_F(StridedCopyTest, OfPackedPlanes) {
     for (const int64_t row : rows) {
       for (const int64_t column : columns) {
         for (const int64_t pitch : {row, row + 1, row + 8, -row, -row - 1}) {
+          // Large planes, which take most of the time, lie packed and reversed with a gap.
+          const bool left_out = row > 100 && column > 100 && pitch != row && pitch != -row - 1;
+          if (left_out && Scale() < 1) {
+            continue;
+          }
           ASSERT_NO_FATAL_FAILURE(Check({{row, column}, {1, pitch}, bits, false, false}));
           ASSERT_NO_FATAL_FAILURE(
               Check({{2, row, column}, {row, 1, pitch * 3}, bits, false, false}));
