@@ -14,6 +14,10 @@ SCRATCH = pathlib.Path(__file__).resolve().parent / "scratch"
 whole_run = pytest.mark.skipif(
     sys.version_info[:2] in ((3, 12), (3, 13)), reason="runs with other versions of Python"
 )
+one_run = pytest.mark.skipif(
+    sys.version_info[:2] in ((3, 10), (3, 12), (3, 13)),
+    reason="runs with another version of Python",
+)
 # The kit observes crashes, which AddressSanitizer reports by an exit status of its own.
 no_sanitizers = pytest.mark.skipif(
     "libasan" in os.environ.get("LD_PRELOAD", ""), reason="the kit runs without sanitizers"

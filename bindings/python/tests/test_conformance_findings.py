@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from conformance_runs import SCRATCH, no_sanitizers, whole_run
+from conformance_runs import SCRATCH, no_sanitizers, one_run
 from dlbridge.conformance import checks, engine, processes
 from dlbridge.conformance.adapters import Chosen
 from dlbridge.conformance.outcomes import FAILED, PASSED, SKIPPED
@@ -48,7 +48,7 @@ SHOWN = {
 }
 
 
-@whole_run
+@one_run
 @pytest.mark.parametrize("fault", SHOWN)
 def test_a_reproducer_shows_the_fault_and_that_a_right_library_has_none(monkeypatch, fault):
     found = outcomes(monkeypatch, fault, *SHOWN[fault])
