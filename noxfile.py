@@ -409,15 +409,12 @@ def bindings(session):
 
 @stage
 def bindings_nightly(session):
-    """Other Pythons, Python under ASan, reproducible wheels, sdist; C++ on an installed library,
-    clang-tidy on its tests; staticcheck, checkptr and fuzzing of Go; Rust's packages, crates of
-    frameworks, and its tests under valgrind and ASan."""
-    others = ("3.10", "3.12", "3.13", "3.14", "3.15", "3.13t", "3.14t", "3.15t")
-    sessions = ("rules", *(f"tests-{version}" for version in others))
-    sessions += ("sanitizers", "reproducible", "sdist")
-    pythons = " ".join((*others, "3.11"))
+    """Other Pythons and systems, Python under ASan, reproducible wheels; C++ on an installed
+    library, clang-tidy on its tests; staticcheck, checkptr and fuzzing of Go; Rust's packages,
+    crates of frameworks, and its tests under valgrind and ASan."""
+    pythons = "3.10 3.11 3.12 3.13 3.14 3.15 3.13t 3.14t 3.15t"
     variables = {"DLBRIDGE_PYTHONS": pythons, **install_both_kinds(session)}
-    runs = [("bindings/python", ("-s", *sessions))]
+    runs = [("bindings/python", ("-t", "nightly"))]
     runs.append(("bindings/cpp", ("-k", f"tidy or {NIGHTLY_CPP}")))
     need_go(session)
     runs.append(("bindings/go", ("-s", "staticcheck", "checkptr", "fuzz")))

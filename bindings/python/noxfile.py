@@ -69,7 +69,7 @@ def build_tags():
     return [tag for version, tag in TAGS.items() if interpreter(version)]
 
 
-@nox.session(requires=["wheels"])
+@nox.session(requires=["wheels"], tags=["nightly"])
 def rules(session):
     """The wheels' contents, needed libraries, symbols and hardening; the limited API."""
     install_pinned(session, REQUIREMENTS / "wheels.txt")
@@ -148,8 +148,8 @@ def tests(session):
 
 # A commit is tested with one interpreter; the others are left to the night.
 for tested in (version for version in TESTED if version in CHOSEN):
-    options = {"requires": ["wheels"], "default": tested == "3.11"}
-    nox.session(tests, name=f"tests-{tested}", python=tested, **options)
+    options = {} if tested == "3.11" else {"tags": ["nightly"], "default": False}
+    nox.session(tests, name=f"tests-{tested}", python=tested, requires=["wheels"], **options)
 
 
 @nox.session(python=False, requires=["wheels"], tags=["nightly"], default=False)
