@@ -118,7 +118,7 @@ class NumPy(Bundled):
     kind = frameworks.NumPy
     code = (
         "import numpy\n"
-        "array = numpy.arange(12, dtype='float32').reshape(3, 4)\n"
+        "base = numpy.arange(12).astype('float32').reshape(3, 4)\narray = base\n"
         "consume = numpy.from_dlpack\n"
     )
 
@@ -128,7 +128,10 @@ class NumPy(Bundled):
 
 class PyTorch(Bundled):
     kind = frameworks.PyTorch
-    code = "import torch\narray = torch.arange(12.0).reshape(3, 4)\nconsume = torch.from_dlpack\n"
+    code = (
+        "import torch\nbase = torch.arange(12).to(torch.float32).reshape(3, 4)\narray = base\n"
+        "consume = torch.from_dlpack\n"
+    )
 
     def consume_with(self, source: Any, **keywords: Any) -> Any:
         return self.library.from_dlpack(source, **keywords)
@@ -138,7 +141,8 @@ class Jax(Bundled):
     kind = frameworks.Jax
     forks = False
     code = (
-        "import jax\narray = jax.numpy.arange(12.0).reshape(3, 4)\n"
+        "import jax\nbase = jax.numpy.arange(12).astype('float32').reshape(3, 4)\n"
+        "array = base\n"
         "consume = jax.numpy.from_dlpack\n"
         "def settle(): jax.numpy.zeros(1).block_until_ready()\n"
     )
@@ -175,7 +179,8 @@ class TensorFlow(Bundled):
     kind = frameworks.TensorFlow
     forks = False
     code = (
-        "import tensorflow as tf\narray = tf.reshape(tf.range(12.0), (3, 4))\n"
+        "import tensorflow as tf\nbase = tf.reshape(tf.cast(tf.range(12), 'float32'), (3, 4))\n"
+        "array = base\n"
         "def consume(x): return tf.experimental.dlpack.from_dlpack(x.__dlpack__())\n"
     )
 
@@ -183,7 +188,8 @@ class TensorFlow(Bundled):
 class Paddle(Bundled):
     kind = frameworks.Paddle
     code = (
-        "import paddle\narray = paddle.arange(12.0).reshape([3, 4])\n"
+        "import paddle\nbase = paddle.arange(12).astype('float32').reshape([3, 4])\n"
+        "array = base\n"
         "consume = paddle.utils.dlpack.from_dlpack\n"
     )
 
@@ -194,7 +200,8 @@ class TvmFfi(Bundled):
     unsupported = ("deleter-after-exit",)
     code = (
         "import numpy, tvm_ffi\n"
-        "array = tvm_ffi.from_dlpack(numpy.arange(12, dtype='float32').reshape(3, 4))\n"
+        "base = numpy.arange(12).astype('float32').reshape(3, 4)\n"
+        "array = tvm_ffi.from_dlpack(base)\n"
         "consume = tvm_ffi.from_dlpack\n"
     )
 
@@ -207,8 +214,9 @@ class TvmFfi(Bundled):
 class OnnxRuntime(Bundled):
     kind = frameworks.OnnxRuntime
     code = (
-        "import numpy, onnxruntime\narray = onnxruntime.OrtValue.ortvalue_from_numpy("
-        "numpy.arange(12, dtype='float32').reshape(3, 4))\n"
+        "import numpy, onnxruntime\n"
+        "base = numpy.arange(12).astype('float32').reshape(3, 4)\n"
+        "array = onnxruntime.OrtValue.ortvalue_from_numpy(base)\n"
         "consume = onnxruntime.OrtValue.from_dlpack\n"
     )
 
@@ -224,8 +232,9 @@ class OnnxRuntime(Bundled):
 class PyArrow(Bundled):
     kind = frameworks.PyArrow
     code = (
-        "import numpy, pyarrow\narray = pyarrow.Tensor.from_numpy("
-        "numpy.arange(12, dtype='float32').reshape(3, 4))\n"
+        "import numpy, pyarrow\n"
+        "base = numpy.arange(12).astype('float32').reshape(3, 4)\n"
+        "array = pyarrow.Tensor.from_numpy(base)\n"
         "consume = pyarrow.Tensor.from_dlpack\n"
     )
 
@@ -242,7 +251,8 @@ class Dpnp(Bundled):
     kind = frameworks.Dpnp
     forks = False
     code = (
-        "import dpnp\narray = dpnp.arange(12, dtype='float32').reshape(3, 4)\n"
+        "import dpnp\nbase = dpnp.arange(12).astype('float32').reshape(3, 4)\n"
+        "array = base\n"
         "def consume(x): return dpnp.from_dlpack(x, device=dpnp.zeros(1).sycl_queue)\n"
     )
 
@@ -312,7 +322,8 @@ class Dlbridge(Bundled):
     kind = _DlbridgeFramework
     code = (
         "import numpy, dlbridge\n"
-        "array = dlbridge.from_dlpack(numpy.arange(12, dtype='float32').reshape(3, 4))\n"
+        "base = numpy.arange(12).astype('float32').reshape(3, 4)\n"
+        "array = dlbridge.from_dlpack(base)\n"
         "consume = dlbridge.from_dlpack\n"
     )
 

@@ -193,14 +193,17 @@ STANDARD += ("float32", "float64", "complex64", "complex128")
 
 def _standard(kit: Kit, rejects: Callable[[str, Any], Exception | None]) -> None:
     """Fails if the library has a dtype of the standard, and rejects it."""
-    found = {}
+    found, program = {}, ""
     for dtype in STANDARD:
         with contextlib.suppress(Skip):
             found[dtype] = rejects(dtype, kit.array(dtype=dtype))
+            if found[dtype] is not None:
+                program = program or kit.reproducer
     if not found:
         raise Skip("the library makes no arrays")
     wrong = {dtype: error for dtype, error in found.items() if error is not None}
     if wrong:
+        kit.reproducer = program
         error = next(iter(wrong.values()))
         raise Failure(f"arrays of {', '.join(found)}", f"no {', '.join(wrong)}: {message(error)}")
 

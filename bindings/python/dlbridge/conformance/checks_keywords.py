@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import capsules, tensors, values, verdicts
+from . import capsules, reproducers, tensors, values, verdicts
 from .forms import FORMS
 from .kit import Kit, check, consumed, expected, message
 from .outcomes import Failure, Skip
@@ -233,7 +233,7 @@ def export_error(kit: Kit) -> None:
 @check("asks-version")
 def asks_version(kit: Kit) -> None:
     tensor = tensors.of_form("plain", kind="legacy")
-    source = kit.source(tensor, keywords=False)
+    source = kit.source(tensor, program=reproducers.without_keywords, keywords=False)
     try:
         array = kit.taken(source)
     except (Skip, Failure):
@@ -266,6 +266,7 @@ def passes_errors(kit: Kit) -> None:
 
 @check("no-protocol")
 def no_protocol(kit: Kit) -> None:
+    kit.reproducer = reproducers.no_protocol(kit.adapter.code)
     try:
         array = kit.taken(object())
     except AttributeError:
@@ -299,7 +300,7 @@ def _asked(kit: Kit, source: Any, copy: bool) -> Any:
 @check("consumer-copy-true")
 def consumer_copy_true(kit: Kit) -> None:
     tensor = kit.tensor()
-    kit.source(tensor)
+    kit.source(tensor, program=verdicts.copied)
     try:
         array = _asked(kit, _Copying(tensor), True)
     except (Skip, Failure):
@@ -314,7 +315,7 @@ def consumer_copy_true(kit: Kit) -> None:
 @check("consumer-copy-false")
 def consumer_copy_false(kit: Kit) -> None:
     tensor = kit.tensor()
-    kit.source(tensor)
+    kit.source(tensor, program=verdicts.not_copied)
     try:
         array = _asked(kit, _Copying(tensor), False)
     except (BufferError, ValueError):

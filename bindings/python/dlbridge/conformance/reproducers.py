@@ -4,6 +4,8 @@ columns, with the indentation of the report."""
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 _STRUCT = """\
@@ -20,7 +22,9 @@ _TAIL = """,
         ("context", c_void_p), ("deleter", c_void_p)"""
 _IMPORTS = "import ctypes, gc, sys\nfrom ctypes import *\n"
 _SOURCE = """
-memory = (c_uint8 * 64)(*range(64))
+room = (c_uint8 * 128)()
+memory = (c_uint8 * 64).from_buffer(room, -addressof(room) % 64)
+memory[:] = range(64)
 shape, strides = {shape}, {strides}
 tensor = Tensor(data={data}, device={device},
     ndim={ndim}, code={code}, bits={bits}, lanes={lanes},
@@ -40,10 +44,13 @@ class Source:
         return {device_tuple}
 """
 _IMPORTED = """
-array = consume(Source())
-print("imported:", type(array))
-print(array)
-del array
+try:
+    array = consume(Source())
+    print("imported:", type(array))
+    print({shown})
+    del array
+except Exception as error:
+    print(f"{{type(error).__name__}}: {{error}}")
 gc.collect()
 print("the deleter ran", len(runs), "times; the capsules:", capsules)
 """
@@ -103,6 +110,16 @@ _VIEWS = {
     "empty": "base[:0]",
     "scalar": "base[1, 1, ...]",
 }
+# Elements of an array that a program shows whole.
+_WHOLE = 1000
+_WITHOUT_KEYWORDS = """
+class Old(Source):
+    def __dlpack__(self, stream=None):
+        return super().__dlpack__()
+
+array = consume(Old())
+print("imported:", type(array))
+"""
 # Bytes of a literal in one line of a program.
 _LITERAL = 12
 
@@ -159,18 +176,37 @@ def offered(code: str, tensor: Any) -> str:
 
 def consumer(code: str, tensor: Any) -> str:
     """A program that imports a tensor of these fields; `code` defines `consume`."""
-    return offered(code, tensor) + _IMPORTED
+    shape = tensor.fields["shape"] or ()
+    small = all(0 <= extent <= _WHOLE for extent in shape) and math.prod(shape) <= _WHOLE
+    shown = _IMPORTED.format(shown="show(array)" if small else "array")
+    return offered(code, tensor) + SHOW + shown
 
 
-def _made(code: str, request: Any) -> str:
-    """Lines that make `array` if `code` defines `make` instead."""
-    if "array =" in code or request is None:
-        return ""
+def without_keywords(code: str, tensor: Any) -> str:
+    """A program that imports from a producer that knows `stream` only."""
+    return offered(code, tensor) + _WITHOUT_KEYWORDS
+
+
+def no_protocol(code: str) -> str:
+    """A program that imports an object that is no array."""
+    return code + "print(consume(object()))\n"
+
+
+def _with_array(code: str, request: Any) -> str:
+    """`code`, with lines that make `array` if it defines `make` instead. A `base` of float32 in it
+    gets the dtype and the layout of the request."""
+    if request is None:
+        return code
     view = _VIEWS.get(request.form.name, "base")
+    if "array =" in code:
+        head, line, rest = code.partition("array = ")
+        first, newline, rest = rest.partition("\n")
+        made = re.sub(r"\bbase\b", view, first)
+        return head.replace("float32", request.dtype) + line + made + newline + rest
     starts = range(0, len(request.bits), _LITERAL)
     lines = (repr(request.bits[start : start + _LITERAL]) for start in starts)
     bits = "\n        ".join(lines)
-    return (
+    return code + (
         f"request = types.SimpleNamespace(\n    dtype={request.dtype!r}, shape={request.shape}, "
         f"strides={request.strides},\n    base_shape={request.base_shape}, "
         f"read_only={request.read_only}, device={request.device},\n    "
@@ -182,7 +218,7 @@ def _made(code: str, request: Any) -> str:
 def made(code: str, request: Any) -> str:
     """Lines that make `array`, and `tensor_of(capsule)`."""
     structs = _struct(False, "Legacy") + "\n" + _struct(True, "Versioned")
-    return _IMPORTS + code + _made(code, request) + "\n" + structs + _POINTER
+    return _IMPORTS + _with_array(code, request) + "\n" + structs + _POINTER
 
 
 def producer(code: str, request: Any, keywords: dict[str, Any]) -> str:
@@ -200,4 +236,5 @@ def both(code: str, request: Any, keywords: dict[str, Any]) -> str:
 def own(code: str, request: Any) -> str:
     """A program that imports the library's own array, of the layout that it names."""
     lines = f"# the layout is {request.form.name}: {request.shape}, strides {request.strides}\n"
-    return lines + code + _made(code, request) + "print(array)\nprint(consume(array))\n"
+    shown = "print(show(array))\nprint(show(consume(array)))\n"
+    return lines + _with_array(code, request) + SHOW + shown

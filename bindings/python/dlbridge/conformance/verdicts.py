@@ -51,6 +51,23 @@ gc.collect()
 print(found)
 sys.exit(found.startswith("FAULT"))
 """
+_COPYING = """
+other = (c_uint8 * 64)(*memory)
+
+class Copying(Source):
+    def __dlpack__(self, **keywords):
+        if keywords.get("copy"):
+            tensor.data = addressof(other)
+        return super().__dlpack__(**keywords)
+
+array = consume(Copying(), copy={copy})
+before = show(array)
+memset(addressof(memory), 7, 64)
+shared = show(array) != before
+if shared == {copy}:
+    sys.exit(f"FAULT: copy={copy}, and the memory is shared: {{shared}}")
+print(f"fine: the memory is shared: {{shared}}")
+"""
 _ADDRESS = """
 def address(capsule):
     tensor = tensor_of(capsule)
@@ -228,6 +245,16 @@ def deleters_on_thread(code: str, tensor: Any) -> str:
     """The same, if another thread releases the array."""
     text = _DELETERS.format(release=_ON_THREAD.strip() + _RELEASED)
     return offered(code, tensor) + SHOW + text
+
+
+def copied(code: str, tensor: Any) -> str:
+    """Imports with copy=True."""
+    return offered(code, tensor) + SHOW + _COPYING.format(copy=True)
+
+
+def not_copied(code: str, tensor: Any) -> str:
+    """Imports with copy=False."""
+    return offered(code, tensor) + SHOW + _COPYING.format(copy=False)
 
 
 def used_capsule(code: str, tensor: Any) -> str:
