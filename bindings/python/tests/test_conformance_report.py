@@ -8,7 +8,7 @@ import io
 import pytest
 from conformance_runs import SCRATCH, no_sanitizers
 from dlbridge.conformance import capsules, checks, engine, quirks, report, reproducers, tensors
-from dlbridge.conformance.adapters import Chosen
+from dlbridge.conformance.adapters import Chosen, Request
 from dlbridge.conformance.outcomes import FAILED, PASSED, SKIPPED, Outcome
 
 pytestmark = no_sanitizers
@@ -105,6 +105,12 @@ def test_lines_fit_into_the_terminal_except_for_addresses():
     wide = [line for line in lines if len(line) > WIDTH]
     assert wide == [f"  {checks()['copy-true'].url}"]
     assert any(line.startswith("            expected expected") for line in lines)
+
+
+def test_programs_of_producers_fit_too():
+    keywords = {"max_version": (1, 3), "dl_device": (5, 0)}
+    made = [how("", Request(), keywords) for how in (reproducers.producer, reproducers.both)]
+    assert max(len(line) for text in made for line in text.splitlines()) <= WIDTH - 4
 
 
 def test_no_text_of_a_check_has_the_bytes_of_a_name():

@@ -80,7 +80,8 @@ def elements(tensor, shape, strides):
     size = tensor.bits * tensor.lanes // 8
     places = [tensor.data + tensor.byte_offset]
     for extent, stride in zip(shape, strides):
-        places = [at + i * stride * size for at in places for i in range(extent)]
+        places = [
+            at + i * stride * size for at in places for i in range(extent)]
     return b"".join(string_at(place, size) for place in places)
 
 def display(capsule):
@@ -90,13 +91,16 @@ def display(capsule):
         value = getattr(tensor, field)
         if value and field in ("shape", "strides"):
             value = (c_int64 * tensor.ndim).from_address(value)
-        found[field] = list(value) if isinstance(value, ctypes.Array) else value
+        is_array = isinstance(value, ctypes.Array)
+        found[field] = list(value) if is_array else value
         print(field, found[field])
-    if tensor.data and tensor.device[0] == 1 and found["strides"]:
-        print("elements", elements(tensor, found["shape"], found["strides"]))
+    shape, strides = found["shape"], found["strides"]
+    if tensor.data and tensor.device[0] == 1 and strides:
+        print("elements", elements(tensor, shape, strides))
 
 print("array", show(array))
-capsules = [array.__dlpack__(**keywords) for keywords in {keywords}]
+asked = {keywords}
+capsules = [array.__dlpack__(**keywords) for keywords in asked]
 del array
 gc.collect()
 for capsule in capsules:
