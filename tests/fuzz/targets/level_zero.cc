@@ -152,11 +152,12 @@ class LevelZero final : public Driver {
     ze_context_handle_t context;
     ze_command_list_handle_t list;
     void* memory;
+    int losses;         // of the device, when it was made; after another one nothing is destroyed
     bool lost = false;  // work may be left, so that nothing can be destroyed
     static void Run(void* context, const DLBridgeContextEntry* /*entry*/) {
       auto* ending = static_cast<Ending*>(context);
       const auto& ze = ending->self->world_.ze;
-      if (!ending->lost) {
+      if (!ending->lost && ending->losses == ending->self->losses_) {
         CheckZe(ze.zeMemFree(ending->context, ending->memory));
         CheckZe(ze.zeCommandListDestroy(ending->list));
         CheckZe(ze.zeContextDestroy(ending->context));
@@ -167,7 +168,7 @@ class LevelZero final : public Driver {
   };
   bool MakePassing(int device, unsigned variant, Passing* out) override {
     const auto index = static_cast<size_t>(device);
-    auto* ending = new Ending{this, nullptr, nullptr, nullptr, false};
+    auto* ending = new Ending{this, nullptr, nullptr, nullptr, losses_};
     const ze_context_desc_t desc = {ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
     CheckZe(world_.ze.zeContextCreate(world_.drivers[0], &desc, &ending->context));
     const ze_command_queue_desc_t queue = dlbridge_test::World::QueueDesc(0);
@@ -210,6 +211,7 @@ class LevelZero final : public Driver {
       return false;
     }
     world_.fake.fake_ze_lose(1);
+    ++losses_;
     return true;
   }
   void Mend(int /*device*/) override { world_.fake.fake_ze_lose(0); }
@@ -287,6 +289,7 @@ class LevelZero final : public Driver {
   ze_command_queue_handle_t queues_[kDevices];
   std::vector<ze_command_list_handle_t> works_;
   size_t pools_ = 0;
+  int losses_ = 0;     // how often Break lost the device
   bool lost_ = false;  // objects that could not be destroyed stay
 };
 

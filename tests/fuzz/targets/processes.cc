@@ -25,6 +25,9 @@ namespace {
 
 constexpr int kDevices = 40;
 constexpr int kMostSteps = 60;
+// Each child goes on with the rest of the steps, so that their number grows with that of the forks.
+constexpr int kMostDepth = 3;
+constexpr int kMostForks = 6;
 
 // ---------------------------------------------------------------------------------------- modules
 
@@ -97,8 +100,9 @@ class Program {
     }
     ++depth_;
   }
+  bool MayFork() { return depth_ < kMostDepth && ++forks_ <= kMostForks; }
   void Fork() {
-    if (depth_ == 3) {
+    if (!MayFork()) {
       return;
     }
     const pid_t child = StartChild();
@@ -354,7 +358,7 @@ class Program {
     Program& self = *g_program_;
     Check("a release inside a call", self.in_call_);
     self.released_.push_back(entry->id);
-    if (self.callback_forks_ && self.depth_ < 3 && !self.became_child_) {
+    if (self.callback_forks_ && !self.became_child_ && self.MayFork()) {
       const pid_t child = StartChild();
       if (child != 0) {
         return Await(child);
@@ -370,6 +374,7 @@ class Program {
   std::vector<Entry> entries_;
   std::vector<uint64_t> released_;
   int depth_ = 0;  // of forks
+  int forks_ = 0;  // of this process and, before it was forked, of its parents
   int started_in_ = -1;
   int steps_ = 0;
   bool in_call_ = false;
