@@ -45,6 +45,8 @@ SHOWN = {
     "no-destructor": ("capsule-destructor",),
     "leak": ("producer-leak",),
     "deleter-after-exit": ("deleter-after-exit",),
+    "shared-extents": ("capsule-many",),
+    "main-thread": ("deleter-without-gil",),
 }
 
 
@@ -66,6 +68,7 @@ def test_a_reproducer_shows_the_fault_and_that_a_right_library_has_none(monkeypa
 def test_the_right_library_passes_these_checks(monkeypatch):
     names = [name for found in SHOWN.values() for name in found]
     found = outcomes(monkeypatch, "", *names, "shape-and-strides", "legacy-same", "copy-false")
+    found |= outcomes(monkeypatch, "", "struct-valid")
     assert {one.status for one in found.values()} == {PASSED}
 
 
@@ -84,6 +87,19 @@ def test_a_second_run_of_the_deleter_is_corruption(monkeypatch):
 def test_a_used_capsule_that_is_deleted_twice_has_the_program_of_deleters(monkeypatch):
     found = outcomes(monkeypatch, "deleter-once", "used-capsule")["used-capsule"]
     assert "FAULT: the deleter ran 2 times" in shown(found.reproducer, "deleter-once")[1]
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        ("flag-3", "a flag bit is unknown: 0x8 (rule FLAGS_UNKNOWN, plain int8)"),
+        ("flag-63", "a flag bit is unknown: 0x8000000000000000 (rule FLAGS_UNKNOWN, plain int8)"),
+        ("flag-padded", "flags 0x4, 8 bits (plain int8)"),
+    ],
+)
+def test_flags_that_a_struct_cannot_have_are_found(monkeypatch, fault, found):
+    outcome = outcomes(monkeypatch, fault, "struct-valid")["struct-valid"]
+    assert (outcome.status, outcome.found) == (FAILED, found)
 
 
 @pytest.mark.parametrize(

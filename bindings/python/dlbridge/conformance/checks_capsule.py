@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import threading
 import weakref
 
 from . import capsules, tensors, verdicts
+from .checks_memory import foreign_thread_releases
+from .forms import FORMS
 from .kit import Kit, check, consumed, expected, message
 from .outcomes import Failure, Skip
 
@@ -114,6 +117,30 @@ def capsule_many(kit: Kit) -> None:
     capsules.delete(taken[0])
     if found != expected("plain"):
         raise Failure("the last export stays valid after the others", "other values")
+    _exports_stay(kit)
+
+
+def _exports_stay(kit: Kit) -> None:
+    """Exports of arrays of several shapes keep their fields: none of them shares its shape, its
+    strides or its struct with the others."""
+    made = []
+    for form in FORMS:
+        with contextlib.suppress(Skip):
+            struct = capsules.take(kit.optional(kit.array(form)))
+            made.append((form, struct, capsules.describe(struct)))
+    now = [capsules.describe(struct) for _, struct, _ in made]
+    for _, struct, _ in made:
+        capsules.delete(struct)
+    for (form, _, before), after in zip(made, now):
+        if before == after:
+            continue
+        kit.array(form)
+        kit.shows(verdicts.exports_stay)
+        raise Failure(
+            f"shape {before.shape} and strides {before.strides} of an export ({form}) until its "
+            "deleter runs",
+            f"shape {after.shape} and strides {after.strides} after exports of other arrays",
+        )
 
 
 @check("deleter-releases")
@@ -133,6 +160,7 @@ def deleter_releases(kit: Kit) -> None:
 def deleter_without_gil(kit: Kit) -> None:
     struct = capsules.take(kit.best(kit.array()))
     capsules.delete_on_foreign_thread(struct)
+    foreign_thread_releases(kit)
 
 
 # Runs in a process of its own. The deleter runs among the handlers of exit(), which come after the

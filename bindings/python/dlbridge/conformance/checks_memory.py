@@ -21,6 +21,8 @@ from .outcomes import Failure, Skip
 # A leak of this many bytes in each round is seen in 100,000 rounds.
 BYTES_PER_ROUND = 24
 SLACK = 2**20
+# The same for the deletions on a thread that Python does not know, of which there are fewer.
+FOREIGN_BYTES, FOREIGN_ROUNDS = 24, 5_000
 # Rounds of a program that shows a leak.
 SHOWN_ROUNDS = 50_000
 THREADS = 4
@@ -125,6 +127,42 @@ def _growth(kit: Kit, once: Callable[[], None]) -> tuple[int, int]:
         kit.adapter.settle()
     gc.collect()
     return _resident() - before, done
+
+
+def foreign_thread_releases(kit: Kit) -> None:
+    """Fails if the deleter releases memory on a thread of Python only. Where it does so on none,
+    the other checks for leaks have found that."""
+    array = kit.array()
+    kit.best(array)
+    keywords = kit.newest
+    kit.shows(verdicts.foreign_thread)
+    export, rounds = kit.adapter.export, min(kit.rounds, FOREIGN_ROUNDS)
+
+    def grown(delete: Callable[[Any], None]) -> int:
+        """The bytes of a round in which this function deletes the export."""
+        before = _resident()
+        for done in range(rounds):
+            delete(capsules.take(export(array, **keywords)))
+            if done % 500 == 499:
+                kit.adapter.settle()
+        gc.collect()
+        return (_resident() - before) // rounds
+
+    def leaked() -> int:
+        return grown(capsules.delete_on_foreign_thread)
+
+    # A cache that fills once, and the memory of the first threads, are no leak.
+    allowed = FOREIGN_BYTES + SLACK // 2 // rounds
+    if leaked() <= allowed or (found := leaked()) <= allowed:
+        return
+    own = grown(capsules.delete)
+    if found - own > allowed:
+        raise Failure(
+            "the deleter releases the memory on every thread",
+            f"{found} bytes stay of each export that a thread unknown to Python deletes, and {own} "
+            "of one that a thread of Python deletes",
+            "leak",
+        )
 
 
 def _exports(code: str, request: Any, keywords: dict[str, Any]) -> str:

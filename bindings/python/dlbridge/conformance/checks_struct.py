@@ -95,13 +95,30 @@ def struct_valid(kit: Kit) -> None:
                 continue
             judged += 1
             struct = capsules.look(capsule)
-            versioned = capsules.kind(capsule) == capsules.VERSIONED
-            kind = abi.Kind.VERSIONED if versioned else abi.Kind.LEGACY
+            found = capsules.describe(struct)
+            kind = abi.Kind.LEGACY if found.version is None else abi.Kind.VERSIONED
             for finding in abi.diagnose(ctypes.addressof(struct), kind):
-                if finding["severity"] == abi.Severity.BROKEN:
+                if finding["severity"] == abi.Severity.BROKEN or _is_false_flag(finding, found):
                     raise _broken(finding, form, dtype)
+            _padding_is_needed(found, form, dtype)
     if not judged:
         raise Skip("the library exports no array")
+
+
+def _is_false_flag(finding: dict[str, Any], found: capsules.Description) -> bool:
+    """Whether the struct has a flag that its own version does not define. A consumer must accept
+    one of a later version, so it is no error of a struct as such."""
+    known = found.version is not None and found.version <= capsules.NEWEST
+    return finding["rule"] == "FLAGS_UNKNOWN" and known
+
+
+def _padding_is_needed(found: capsules.Description, form: str, dtype: str) -> None:
+    """The flag says where the bits of an element below a byte are, and is of no other element."""
+    if found.is_padded and found.dtype[1] >= 8:
+        raise Failure(
+            "no flag IS_SUBBYTE_TYPE_PADDED for elements of whole bytes",
+            f"flags {found.flags:#x}, {found.dtype[1]} bits ({form} {dtype})",
+        )
 
 
 def _broken(finding: dict[str, Any], form: str, dtype: str) -> Failure:

@@ -196,7 +196,7 @@ def no_protocol(code: str) -> str:
     return code + "print(consume(object()))\n"
 
 
-def _with_array(code: str, request: Any) -> str:
+def with_array(code: str, request: Any) -> str:
     """`code`, with lines that make `array` if it defines `make` instead. A `base` of float32 in it
     gets the dtype and the layout of the request."""
     if request is None:
@@ -222,7 +222,7 @@ def _with_array(code: str, request: Any) -> str:
 def made(code: str, request: Any) -> str:
     """Lines that make `array`, and `tensor_of(capsule)`."""
     structs = _struct(False, "Legacy") + "\n" + _struct(True, "Versioned")
-    return _IMPORTS + _with_array(code, request) + "\n" + structs + _POINTER
+    return _IMPORTS + with_array(code, request) + "\n" + structs + _POINTER
 
 
 def producer(code: str, request: Any, keywords: dict[str, Any]) -> str:
@@ -241,4 +241,4 @@ def own(code: str, request: Any) -> str:
     """A program that imports the library's own array, of the layout that it names."""
     lines = f"# the layout is {request.form.name}: {request.shape}, strides {request.strides}\n"
     shown = "print(show(array))\nprint(show(consume(array)))\n"
-    return lines + _with_array(code, request) + SHOW + shown
+    return lines + with_array(code, request) + SHOW + shown

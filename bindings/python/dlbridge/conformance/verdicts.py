@@ -6,9 +6,14 @@ Each prints FAULT and ends with status 1, or prints that all is fine.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
-from .reproducers import SHOW, arguments, made, offered
+from .forms import FORMS
+from .reproducers import SHOW, arguments, made, offered, with_array
+
+# Rounds of a program that compares threads.
+FOREIGN_ROUNDS = 20_000
 
 _RELEASED = """
 for _ in range(4):
@@ -215,6 +220,48 @@ if grown > 12:
     sys.exit("FAULT: the memory of exports is not released")
 print("fine: the memory does not grow")
 """
+_FOREIGN = """
+create, join = CDLL(None).pthread_create, CDLL(None).pthread_join
+create.argtypes, join.argtypes = [c_void_p] * 4, [c_ulong, c_void_p]
+
+def delete_on_foreign_thread(tensor):
+    thread = c_ulong()
+    create(addressof(thread), None, tensor.deleter, addressof(tensor))
+    join(thread, None)
+
+def grown(delete):
+    for done in range({rounds}):
+        if done == {rounds} // 50:
+            before = resident()
+        delete(take())
+    gc.collect()
+    return (resident() - before) // {rounds}
+
+own, foreign = grown(delete), grown(delete_on_foreign_thread)
+print(own, "bytes stay of each export that a thread of Python deletes")
+print(foreign, "bytes of one that another thread deletes")
+if foreign - own > 100:
+    sys.exit("FAULT: the deleter releases nothing on another thread")
+print("fine: the memory is released on both")
+"""
+_FIELDS = """
+def fields(tensor):
+    arrays = c_int64 * tensor.ndim
+    return [tensor.data, tensor.ndim, *(
+        arrays.from_address(place)[:] if place else place
+        for place in (tensor.shape, tensor.strides))]
+
+tensor = take()
+kept, before = array, fields(tensor)
+"""
+_STAYS = """
+other = take()
+print("shape and strides of the first export:", before[2:])
+print("after the second:", fields(tensor)[2:])
+if fields(tensor) != before:
+    sys.exit("FAULT: an export changes the export of another array")
+print("fine: the exports are apart")
+"""
 _DROPPED = """
 destructor = pythonapi.PyCapsule_GetDestructor
 destructor.restype, destructor.argtypes = c_void_p, [py_object]
@@ -314,6 +361,20 @@ def exports(code: str, request: Any, keywords: dict[str, Any], count: int) -> st
     """Exports an array many times; every second capsule is consumed."""
     text = _EXPORTS.format(arguments=arguments(keywords), rounds=count)
     return _taking(code, request, keywords) + _RESIDENT + text
+
+
+def foreign_thread(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Compares the memory that deleters leave on a thread of Python and on another one."""
+    text = _FOREIGN.format(rounds=FOREIGN_ROUNDS)
+    return _taking(code, request, keywords) + _RESIDENT + text
+
+
+def exports_stay(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Looks at an export after that of an array of another shape."""
+    form = "transposed" if request.form.name == "plain" else "plain"
+    other = dataclasses.replace(request, form=FORMS[form])
+    second = with_array(code, other)
+    return _taking(code, request, keywords) + _FIELDS + second + _STAYS
 
 
 def destructor(code: str, request: Any, keywords: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 
 import ctypes
 import os
+import threading
 import time
 
 import numpy
@@ -49,6 +50,18 @@ def delete_in_python(address):
     originals.pop(address)(address)
 
 
+@Deleter
+def delete_on_main_thread(address):
+    if threading.get_ident() == main_thread:
+        originals.pop(address)(address)
+    else:
+        kept.append(bytes(1500))
+
+
+main_thread = threading.get_ident()
+FLAGS = {"flag-3": 8, "flag-63": 1 << 63, "flag-padded": 4}
+# Of all exports.
+buffers = [(ctypes.c_int64 * 64)() for _ in range(2)]
 originals = {}
 unset = function("PyCapsule_SetDestructor", ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
 slots, kept = [], []
@@ -103,6 +116,14 @@ class Array:
             kept.append(self)
 
     def spoil(self, struct):
+        if "shared-extents" in faults:
+            for field, buffer in zip(("shape", "strides"), buffers):
+                buffer[: struct.ndim] = getattr(struct, field)[: struct.ndim]
+                setattr(struct, field, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_int64)))
+        if "main-thread" in faults:
+            originals[ctypes.addressof(struct)] = Deleter(struct.deleter)
+            struct.deleter = ctypes.cast(delete_on_main_thread, ctypes.c_void_p).value
+        struct.flags |= next((flag for name, flag in FLAGS.items() if name in faults), 0)
         if "deleter-after-exit" in faults:
             originals[ctypes.addressof(struct)] = Deleter(struct.deleter)
             struct.deleter = ctypes.cast(delete_in_python, ctypes.c_void_p).value
