@@ -405,3 +405,27 @@ def test_garbage_in_the_file_of_the_answers_is_ignored(tmp_path):
     )
     report = engine.run(Chosen(file=str(file)), ["layout-plain", "layout-gaps"])
     assert [one.status for one in report.outcomes.values()] == [PASSED, PASSED]
+
+
+@pytest.mark.parametrize("harm", ["shutil.rmtree(one)", "shutil.rmtree(folder)"])
+def test_a_library_that_empties_the_folder_of_temporary_files_is_checked(
+    tmp_path, monkeypatch, harm
+):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    file = tmp_path / "empties.py"
+    file.write_text(
+        "import os, pathlib, shutil, numpy\n"
+        f"folder = pathlib.Path({str(folder)!r})\n"
+        "def make(request):\n"
+        f"    for one in folder.glob('*'): {harm}\n"
+        "    if request.form.name == 'gaps': os._exit(3)\n"
+        "    memory = numpy.frombuffer(bytearray(request.bits), request.dtype)\n"
+        "    return request.view(memory.reshape(request.base_shape))\n"
+    )
+    names = ["scalar", "values", "shape-and-strides", "empty", "capsule-name"]
+    found = engine.run(Chosen(file=str(file)), names, rounds=10, jobs=1).outcomes
+    assert found["values"].found.startswith("the process ended with status 3")
+    right = [found[name].status for name in ("scalar", "empty", "capsule-name")]
+    assert right == [PASSED] * 3

@@ -19,7 +19,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 # The status of steps whose process died before its first step. It proves nothing.
 UNSTARTED, CRASH = "unstarted", "crash"
@@ -31,16 +31,16 @@ Step = tuple[str, ...]
 Answers = dict[Step, dict[str, Any]]
 
 
-def _records(path: pathlib.Path) -> list[dict[str, Any]]:
+def _records(output: BinaryIO) -> list[dict[str, Any]]:
     """The records of a process. The last line of a dead process may be incomplete, and a library
     may write to every descriptor."""
     records: list[dict[str, Any]] = []
-    if path.exists():
-        for line in path.read_text(errors="replace").splitlines():
-            with contextlib.suppress(ValueError):
-                record = json.loads(line)
-                if _is_record(record):
-                    records.append(record)
+    output.seek(0)
+    for line in output.read().decode(errors="replace").splitlines():
+        with contextlib.suppress(ValueError):
+            record = json.loads(line)
+            if _is_record(record):
+                records.append(record)
     return records
 
 
@@ -86,13 +86,13 @@ class Stopped(Exception):
     """The run was ended by STOP."""
 
 
-def _wait(child: subprocess.Popen[bytes], output: pathlib.Path, limit: float) -> int | None:
+def _wait(child: subprocess.Popen[bytes], output: BinaryIO, limit: float) -> int | None:
     """The exit status, or None after `limit` seconds without a new record."""
     size, end = 0, time.monotonic() + max(limit, START_SECONDS)
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return child.wait(timeout=0.1)
-        now = output.stat().st_size if output.exists() else 0
+        now = os.fstat(output.fileno()).st_size
         if now != size:
             size, end = now, time.monotonic() + limit
         if STOP.is_set():
@@ -126,11 +126,42 @@ def _end(child: subprocess.Popen[bytes], folder: pathlib.Path) -> None:
                 os.kill(int(file.parent.name), signal.SIGKILL)
 
 
-def _tail(log: pathlib.Path) -> str:
-    """The end of what a process has printed, which may be more than fits into memory."""
-    with log.open("rb") as file:
-        file.seek(max(file.seek(0, os.SEEK_END) - _LOGGED, 0))
-        return file.read().decode(errors="replace")
+class Files:
+    """The plan, the records and the printed text of one process at a time. They have no names: a
+    library that empties the folder of temporary files does not reach them."""
+
+    def __init__(self) -> None:
+        # A library may have removed the folder itself.
+        os.makedirs(tempfile.gettempdir(), exist_ok=True)
+        self._opened = contextlib.ExitStack()
+        self.plan, self.output, self.log = (self._new() for _ in range(3))
+
+    def _new(self) -> BinaryIO:
+        return cast(BinaryIO, self._opened.enter_context(tempfile.TemporaryFile()))
+
+    def __enter__(self) -> Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    def begin(self, plan: dict[str, Any]) -> None:
+        """Empties the files for a process with this plan."""
+        for file in (self.plan, self.output, self.log):
+            file.seek(0)
+            file.truncate()
+        self.plan.write(json.dumps(plan).encode())
+        self.plan.flush()
+
+    @property
+    def shared(self) -> tuple[int, int]:
+        """The descriptors that the process gets. It opens them by their paths."""
+        return self.plan.fileno(), self.output.fileno()
+
+    def tail(self) -> str:
+        """The end of what a process has printed, which may be more than fits into memory."""
+        self.log.seek(max(self.log.seek(0, os.SEEK_END) - _LOGGED, 0))
+        return self.log.read().decode(errors="replace")
 
 
 # What precedes faulthandler's report, and the frames in it of the thread that died.
@@ -163,29 +194,28 @@ def _is_standard(file: str) -> bool:
 
 def _once(
     plan: dict[str, Any],
+    files: Files,
     folder: pathlib.Path,
     command: list[str],
     environment: dict[str, str],
     limit: float,
 ) -> tuple[list[dict[str, Any]], int | None, str]:
     """Runs one process; returns its records, its exit status (None: killed) and its last output."""
-    (folder / "plan.json").write_text(json.dumps(plan))
-    output = folder / "output"
-    output.unlink(missing_ok=True)
-    with (folder / "log").open("wb") as log:
-        child = subprocess.Popen(
-            [*command, str(folder / "plan.json"), str(output)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env={**environment, _MARK: str(folder)},
-            start_new_session=True,
-        )
-        try:
-            status = _wait(child, output, limit)
-        finally:
-            _end(child, folder)
-    return _records(output), status, _tail(folder / "log")
+    files.begin(plan)
+    child = subprocess.Popen(
+        [*command, *(f"/dev/fd/{number}" for number in files.shared)],
+        stdin=subprocess.DEVNULL,
+        stdout=files.log,
+        stderr=files.log,
+        pass_fds=files.shared,
+        env={**environment, _MARK: str(folder)},
+        start_new_session=True,
+    )
+    try:
+        status = _wait(child, files.output, limit)
+    finally:
+        _end(child, folder)
+    return _records(files.output), status, files.tail()
 
 
 def run(
@@ -197,7 +227,7 @@ def run(
 ) -> tuple[Answers, dict[str, str], int]:
     """Runs all of plan["steps"]; returns {step: cell}, versions, number of processes.
 
-    The command gets two arguments: a file with the plan, and a file to which it appends a line of
+    The command gets two arguments: a file with the plan, and a file to which it writes a line of
     JSON before ({"begin": step}) and after ({"end": step, "cell": ...}) each step, and in between
     what is to be kept of a step that kills the process ({"reproducer": ...}). `prepare` makes
     variables of the environment for the process' folder.
@@ -206,13 +236,16 @@ def run(
     versions: dict[str, str] = {}
     starts = 0
     steps = [tuple(step) for step in plan["steps"]]
-    with tempfile.TemporaryDirectory(prefix="dlbridge-steps-") as name:
+    with (
+        Files() as files,
+        tempfile.TemporaryDirectory(prefix="dlbridge-steps-", ignore_cleanup_errors=True) as name,
+    ):
         if prepare:
             environment = {**environment, **prepare(name)}
         while steps:
             starts += 1
             records, status, log = _once(
-                {**plan, "steps": steps}, pathlib.Path(name), command, environment, limit
+                {**plan, "steps": steps}, files, pathlib.Path(name), command, environment, limit
             )
             begun, reproducer = _read(records, results, versions)
             left = [step for step in steps if step not in results]
@@ -253,6 +286,15 @@ def _read(
     return begun, reproducer
 
 
+def _close_inherited(paths: list[str]) -> None:
+    """Closes the descriptors of the parent that these paths name: their place in the file is not
+    that of the opened one, and a library may write to every descriptor."""
+    for path in paths:
+        folder, _, number = path.rpartition("/")
+        if folder == "/dev/fd":
+            os.close(int(number))
+
+
 def serve(work: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], None]) -> None:
     """Calls `work` with the plan and a function that writes a record; both files are arguments."""
     faulthandler.enable()
@@ -260,6 +302,7 @@ def serve(work: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], Non
     process = os.getpid()
     plan = json.loads(pathlib.Path(sys.argv[1]).read_text())
     with open(sys.argv[2], "w") as output:
+        _close_inherited(sys.argv[1:3])
 
         def record(one: dict[str, Any]) -> None:
             if os.getpid() != process:
