@@ -155,6 +155,34 @@ def test_the_expectation_of_a_check_is_not_its_title(name):
     assert outcome.expected == "a call that returns" != checks()[name].title
 
 
+MISBEHAVIOUR = ("bytes-to-stdout", "child-lives", "changes-folder", "no-stdout", "no-environment")
+
+
+@pytest.mark.parametrize("fault", MISBEHAVIOUR)
+def test_what_a_library_does_to_its_process_is_no_fault_of_its_deleter(monkeypatch, fault):
+    monkeypatch.setenv("PLANTED", fault)
+    monkeypatch.chdir(SCRATCH)
+    found = engine.run(Chosen(file="planted.py"), ["deleter-after-exit", "capsule-name"], jobs=1)
+    assert [one.status for one in found.outcomes.values()] == [PASSED] * 2, found.failures
+
+
+def test_a_thread_that_lives_on_is_no_deleter_that_hangs(monkeypatch):
+    found = outcomes(monkeypatch, "thread-lives", "deleter-after-exit", limit=8)
+    assert found["deleter-after-exit"].reason.startswith("Python does not end, since it waits")
+
+
+@pytest.mark.parametrize("fault", ["misnamed", "misnamed-with-destructor"])
+def test_a_versioned_struct_in_a_capsule_of_the_other_name_is_found_and_harms_nothing(
+    monkeypatch, fault
+):
+    names = ["capsule-*", "deleter-*", "values", "struct-valid", "outlives-producer"]
+    found = outcomes(monkeypatch, fault, *names)
+    wrong = {name: one.found for name, one in found.items() if one.status == FAILED}
+    assert wrong == {"capsule-name": "a capsule named dltensor, with a struct of version 1.0"}
+    assert found["struct-valid"].status == PASSED
+    assert found["capsule-destructor"].reason.endswith("see capsule-name")
+
+
 # ------------------------------------------------------------------------- dtypes below a byte
 
 SMALL = """\

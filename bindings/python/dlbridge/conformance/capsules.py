@@ -63,9 +63,41 @@ def look(capsule: Any) -> Any:
     known = kind(capsule)
     if known is None:
         raise TypeError(f"{capsule!r} is not a fresh DLPack capsule")
-    struct = STRUCTS[known].from_address(pointer(capsule, known))
+    held = VERSIONED if is_misnamed(capsule) else known
+    struct = STRUCTS[held].from_address(pointer(capsule, known))
     struct.capsule = capsule
     return struct
+
+
+def is_misnamed(capsule: Any) -> bool:
+    """Whether a capsule named dltensor has a DLManagedTensorVersioned. Read as a DLManagedTensor,
+    its version is an odd address of data, and its deleter is `ndim` and `dtype`. Only bytes that
+    both structs have are read."""
+    if kind(capsule) != LEGACY:
+        return False
+    address = pointer(capsule, LEGACY)
+    legacy, versioned = (STRUCTS[known].from_address(address) for known in (LEGACY, VERSIONED))
+    version = versioned.version
+    if version.major != 1 or version.minor >= _MINORS or _is_sane(legacy.dl_tensor):
+        return False
+    return _is_sane(versioned.dl_tensor)
+
+
+# More than there will be.
+_MINORS, _DEVICES, _AXES = 100, 64, 64
+
+
+def _is_sane(tensor: Any) -> bool:
+    """Whether the first fields may be those of a DLTensor."""
+    return 0 < tensor.device.device_type < _DEVICES and 0 <= tensor.ndim <= _AXES
+
+
+def keep(capsule: Any) -> None:
+    """Keeps a capsule for ever, so that its destructor never runs, not even at the end."""
+    _add_reference(capsule)
+
+
+_add_reference = _python("Py_IncRef", None, ctypes.py_object)
 
 
 # A capsule does not copy its name.

@@ -7,8 +7,10 @@ import contextlib
 import gc
 import subprocess
 import sys
+import tempfile
 import threading
 import weakref
+from typing import IO
 
 from . import capsules, tensors, verdicts
 from .checks_memory import foreign_thread_releases
@@ -24,6 +26,12 @@ def capsule_name(kit: Kit) -> None:
     kit.best(kit.array())
     for capsule in kit.both(kit.array()):
         struct = capsules.look(capsule)
+        if capsules.is_misnamed(capsule):
+            raise Failure(
+                "a capsule named dltensor_versioned for a DLManagedTensorVersioned",
+                f"a capsule named dltensor, with a struct of {_version(struct)}",
+                "crash",
+            )
         if capsules.kind(capsule) == capsules.VERSIONED and struct.version.major != 1:
             raise Failure("version.major 1 in a capsule named dltensor_versioned", _version(struct))
 
@@ -75,6 +83,8 @@ class _Held:
 
 def _dropped(kit: Kit, held: _Held) -> int:
     """The runs of the deleter after an unconsumed capsule is gone: one, or none that is seen."""
+    if capsules.is_misnamed(held.capsule):
+        raise Skip("the capsule has another struct than its name says, see capsule-name")
     if capsules.destructor(held.capsule) is None:
         name = capsules.label(held.capsule)
         raise Failure(f"{name}, with a destructor", "no destructor", "leak")
@@ -164,9 +174,10 @@ def deleter_without_gil(kit: Kit) -> None:
 
 
 # Runs in a process of its own. The deleter runs among the handlers of exit(), which come after the
-# end of the interpreter.
+# end of the interpreter. Before it, Python waits for threads. Each step writes a word to `steps`,
+# since the library may have replaced sys.stdout.
 _AT_EXIT = """
-import ctypes, gc, sys
+import atexit, ctypes, os
 from dlbridge.conformance import worker, capsules
 kit = worker.kit_of({chosen!r})
 struct = capsules.take(kit.best(kit.array()))
@@ -174,8 +185,8 @@ libc = ctypes.CDLL(None)
 register = libc.__cxa_atexit
 register.argtypes = [ctypes.c_void_p] * 3
 register(ctypes.cast(struct.deleter, ctypes.c_void_p).value, ctypes.addressof(struct), None)
-sys.stdout.write("registered")
-sys.stdout.flush()
+atexit.register(os.write, {steps}, b"ending ")
+os.write({steps}, b"registered ")
 """
 
 
@@ -189,17 +200,42 @@ def deleter_after_exit(kit: Kit) -> None:
     capsules.delete(struct)
     if not has_deleter:
         raise Skip("the deleter is NULL")
-    command = [sys.executable, "-B", "-c", _AT_EXIT.format(chosen=kit.chosen)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=kit.limit)
-    except subprocess.TimeoutExpired as error:
-        if b"registered" not in (error.stdout or b""):
-            raise Skip("the process did not start in time") from None
-        raise Failure("the process ends", "it hangs in the deleter") from None
-    if "registered" not in done.stdout:
-        raise Skip(f"the process could not start: {done.stderr.strip()[-200:]}")
-    if done.returncode:
-        raise Failure("exit status 0", f"exit status {done.returncode}")
+    status, steps, log = _at_exit(kit)
+    if "registered" not in steps:
+        why = "in time" if status is None else f": {log.strip()[-200:]}"
+        raise Skip(f"the process could not start {why}")
+    if status is None:
+        if "ending" not in steps:
+            raise Skip("Python does not end, since it waits for a thread that is no daemon")
+        raise Failure("the process ends", "it hangs in the deleter")
+    if status:
+        raise Failure("exit status 0", f"exit status {status}")
+
+
+def _at_exit(kit: Kit) -> tuple[int | None, str, str]:
+    """The exit status, or None after the limit; the steps that it has done, and its output. Files
+    take both: a child of the process that lives on would keep a pipe open."""
+    with tempfile.TemporaryFile() as steps, tempfile.TemporaryFile() as log:
+        program = _AT_EXIT.format(chosen=kit.chosen, steps=steps.fileno())
+        with subprocess.Popen(
+            [sys.executable, "-B", "-c", program],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=kit.environment,
+            pass_fds=[steps.fileno()],
+        ) as process:
+            status: int | None = None
+            try:
+                status = process.wait(timeout=kit.limit)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        return status, _text(steps), _text(log)
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
 
 
 @check("outlives-producer")

@@ -185,7 +185,7 @@ def _today() -> str:
 def _environment(chosen: Chosen) -> dict[str, str]:
     """The child imports what this process imports, also from its current folder."""
     package = str(pathlib.Path(__file__).resolve().parents[2])
-    paths = [path for path in (*sys.path, os.getcwd()) if path]
+    paths = [os.path.abspath(path) for path in (*sys.path, os.getcwd()) if path]
     return {
         **os.environ,
         **chosen.environment(),
@@ -193,11 +193,16 @@ def _environment(chosen: Chosen) -> dict[str, str]:
     }
 
 
+def _absolute(file: str | None) -> str | None:
+    return None if file is None else str(pathlib.Path(file).absolute())
+
+
 def _group(
     chosen: Chosen, part: list[Check], rounds: int, limit: float
 ) -> tuple[list[Outcome], dict[str, str]]:
     plan = {
-        "chosen": dataclasses.asdict(chosen),
+        # A library may change the folder of its process, from which others are started.
+        "chosen": dataclasses.asdict(chosen) | {"file": _absolute(chosen.file)},
         "rounds": rounds,
         "limit": limit,
         "steps": [[check.name] for check in part],

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -46,6 +47,8 @@ class Kit:
         self.adapter, self.rounds = adapter, rounds
         # How a child process chooses the same adapter.
         self.chosen: dict[str, Any] | None = None
+        # Of such a process: a library may empty that of its own.
+        self.environment = dict(os.environ)
         # Receives each new reproducer: a crash leaves no other trace.
         self.announce: Callable[[str], None] = lambda text: None
         # Seconds that a process that a check starts may take.
@@ -91,7 +94,11 @@ class Kit:
     def ask(self, array: Any, **keywords: Any) -> Any:
         """What __dlpack__ returns; its errors pass through."""
         self.reproducer = reproducers.producer(self.adapter.code, self._asked, keywords)
-        return self.adapter.export(array, **keywords)
+        capsule = self.adapter.export(array, **keywords)
+        if capsules.is_misnamed(capsule):
+            # Its destructor may call what is no deleter. One check reports the name.
+            capsules.keep(capsule)
+        return capsule
 
     def export(self, array: Any, **keywords: Any) -> Any:
         """An unconsumed capsule of an array; an error is a failure."""

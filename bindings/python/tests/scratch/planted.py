@@ -3,6 +3,7 @@
 
 import ctypes
 import os
+import sys
 import threading
 import time
 
@@ -99,7 +100,9 @@ class Array:
         capsule = self.values.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
         if max_version is not None:
             self.spoil(Struct.from_address(pointer(capsule, name_of(capsule))))
-        if "no-destructor" in faults:
+        if "misnamed" in faults or "misnamed-with-destructor" in faults:
+            rename(capsule, b"dltensor")
+        if "misnamed" in faults or "no-destructor" in faults:
             unset(capsule, None)
         self.keep()
         if max_version is None and "legacy-bytes" in faults:
@@ -142,7 +145,25 @@ class Array:
             struct.strides = None
 
 
+def misbehave():
+    """What a library may do to its process, and what is no fault of a deleter."""
+    if "bytes-to-stdout" in faults:
+        os.write(1, b"\xff\xfe")
+        os.write(2, b"\xff\xfe")
+    if "thread-lives" in faults:
+        threading.Thread(target=time.sleep, args=(1000,)).start()
+    if "child-lives" in faults and os.fork() == 0:
+        time.sleep(1000)
+    if "changes-folder" in faults:
+        os.chdir("/")
+    if "no-stdout" in faults:
+        sys.stdout = sys.stderr = None
+    if "no-environment" in faults:
+        os.environ.clear()
+
+
 def make(request):
+    misbehave()
     memory = numpy.frombuffer(bytearray(request.bits), request.dtype)
     return Array(request.view(memory.reshape(request.base_shape)))
 
