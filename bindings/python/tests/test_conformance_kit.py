@@ -21,6 +21,7 @@ from dlbridge.conformance import (
     engine,
     kit,
     quirks,
+    report,
     reproducers,
     tensors,
     worker,
@@ -301,6 +302,9 @@ def test_a_known_deviation_is_green_until_it_no_longer_occurs():
         ("[[quirk]]\ncheck = 'copy-true'\nreason = 'why'\n", "lacks link"),
         ("[[quirk]]\ncheck = 'copy-tru'\nreason = 'why'\nlink = 'x'\n", "no check is named"),
         ("[[quirk]\n", "Expected"),
+        ("[[quirks]]\ncheck = 'copy-true'\n", "expected tables .* alone, found quirks"),
+        ("quirk = 'copy-true'\n", "found quirk = 'copy-true'"),
+        ("[[quirk]]\ncheck = ['a']\nreason = 'why'\nlink = 'x'\n", "check of a quirk is no text"),
     ],
 )
 def test_a_wrong_file_of_quirks_is_rejected(tmp_path, text, message):
@@ -308,6 +312,41 @@ def test_a_wrong_file_of_quirks_is_rejected(tmp_path, text, message):
     file.write_text(text)
     with pytest.raises(SystemExit, match=message):
         quirks.read(str(file), checks())
+
+
+def test_what_the_options_name_and_cannot_be_loaded_ends_with_status_2(tmp_path):
+    pytest.importorskip("rich")
+    malformed = tmp_path / "quirks.toml"
+    malformed.write_text("[[quirk]\n")
+    library = ("dlbridge.conformance", "--consumer", "numpy.from_dlpack")
+    for options, text in (
+        (("--quirks", malformed), "Expected"),
+        (("--quirks", "nowhere.toml"), "No such file"),
+        (("--checks", "nosuch*"), "no check or group matches nosuch*"),
+        (("--json", "nowhere/report.json"), "nowhere/report.json: there is no such folder"),
+    ):
+        done = command(*library, *options, cwd=tmp_path)
+        assert done.returncode == 2 and text in done.stderr, done
+        assert "Traceback" not in done.stderr
+
+
+def test_known_failures_are_marked_and_rows_without_a_failure_are_named(tmp_path, monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setenv("PLANTED", "shared-extents no-destructor")
+    file = tmp_path / "quirks.toml"
+    row = "[[quirk]]\ncheck = '{}'\nreason = 'the reason'\nlink = 'https://x'\n"
+    rows = ("capsule-many", "capsule-na*", "deleter-after-*", "capsule-used")
+    file.write_text("".join(map(row.format, rows)))
+    options = ("--adapter", SCRATCH / "planted.py", "--quirks", file, "--rounds", "100")
+    names = ("capsule-many", "capsule-name", "capsule-destructor", "table-current-stream")
+    checks = (part for name in names for part in ("--checks", name))
+    done, _ = cli(tmp_path, *options, *checks)
+    assert done.stderr.splitlines() == ["failed capsule-destructor", "failed capsule-many, known"]
+    assert "capsule-name passes now; remove its quirk: the reason" in done.stdout
+    found = report_of(outcomes(copy_true=SKIPPED, copy_false=SKIPPED))
+    quirks.enter(found.outcomes, [QUIRK])
+    line = "known: copy-* names no failure, but 2 skipped checks: copy-true, copy-false"
+    assert line in report.notes(found, 100)
 
 
 # ---------------------------------------------------------------------------------- reproducers

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import pathlib
 import signal
 import sys
 
@@ -12,7 +13,7 @@ from .adapters import Chosen
 from .catalogue import checks, groups
 from .outcomes import UNSTARTED, Outcome
 
-# The exit status if the library could not be loaded.
+# The exit status if the library could not be loaded, or what else the options name.
 NOT_RUN = 2
 
 
@@ -84,19 +85,33 @@ def end(*_: object) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
+    try:
+        return _run(argv)
+    except SystemExit as error:
+        if not isinstance(error.code, str):
+            raise
+        print(error.code, file=sys.stderr)
+        return NOT_RUN
+
+
+def _run(argv: list[str] | None) -> int:
     arguments = parser()
     given = arguments.parse_args(argv)
     if given.list:
         list_checks()
         return 0
     library = chosen(arguments, given)
+    for path in filter(None, (given.html, given.json, given.badge)):
+        if not pathlib.Path(path).absolute().parent.is_dir():
+            arguments.error(f"{path}: there is no such folder")
     signal.signal(signal.SIGTERM, end)
     known = quirks.read(given.quirks, checks()) if given.quirks else []
 
     def progress(outcome: Outcome) -> None:
         # What did not run is reported once, with its reason.
         if not outcome.good and outcome.status != UNSTARTED:
-            print(f"{outcome.status} {outcome.name}", file=sys.stderr, flush=True)
+            mark = ", known" if quirks.names(known, outcome) else ""
+            print(f"{outcome.status} {outcome.name}{mark}", file=sys.stderr, flush=True)
 
     found = engine.run(
         library,

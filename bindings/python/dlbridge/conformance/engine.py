@@ -57,6 +57,19 @@ class Report:
         return [outcome for outcome in found if outcome.status == PASSED and outcome.quirk]
 
     @property
+    def idle(self) -> dict[str, list[str]]:
+        """Pattern of a quirk -> the checks that it names, if all of them were skipped."""
+        found: dict[str, list[Outcome]] = {}
+        for outcome in self.outcomes.values():
+            if outcome.quirk:
+                found.setdefault(outcome.quirk["check"], []).append(outcome)
+        return {
+            pattern: [one.name for one in named]
+            for pattern, named in found.items()
+            if all(one.status == SKIPPED for one in named)
+        }
+
+    @property
     def failures(self) -> list[Outcome]:
         """The failures, the worst first."""
         order = severities()

@@ -27,11 +27,18 @@ def read(path: str, names: Mapping[str, Any]) -> list[dict[str, str]]:
         table = tomllib.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise SystemExit(f"{path}: {error}") from None
-    quirks = table.get("quirk", [])
+    quirks = table.pop("quirk", [])
+    if table:
+        raise SystemExit(f"{path}: expected tables [[quirk]] alone, found {', '.join(table)}")
+    if not isinstance(quirks, list) or not all(isinstance(quirk, dict) for quirk in quirks):
+        raise SystemExit(f"{path}: expected tables [[quirk]], found quirk = {quirks!r}")
     for quirk in quirks:
-        missing = sorted(_KEYS - {name for name in _KEYS if quirk.get(name)})
+        missing = sorted(name for name in _KEYS if not quirk.get(name))
         if missing:
             raise SystemExit(f"{path}: a quirk lacks {', '.join(missing)}: {quirk}")
+        wrong = sorted(name for name in quirk if not isinstance(quirk[name], str))
+        if wrong:
+            raise SystemExit(f"{path}: {', '.join(wrong)} of a quirk is no text: {quirk}")
         patterns.check_quirk(path, quirk["check"], names)
     return list(quirks)
 
@@ -44,6 +51,11 @@ def enter(outcomes: Mapping[str, Outcome], quirks: list[dict[str, str]]) -> None
         # A pattern is current as long as one of its checks still fails.
         for name in failing or names:
             outcomes[name].quirk = quirk
+
+
+def names(quirks: list[dict[str, str]], outcome: Outcome) -> bool:
+    """Whether a failure is known."""
+    return any(fnmatch.fnmatch(outcome.name, quirk["check"]) for quirk in quirks)
 
 
 def _passed(outcome: Outcome) -> bool:

@@ -54,6 +54,8 @@ def notes(report: Report, width: int) -> list[str]:
         lines.append(f"unsupported: {pattern} hides {_counted(names, 'check')}")
     for pattern, names in report.excused.items():
         lines.append(f"known: {pattern} names {_counted(names, 'failure')}")
+    for pattern, names in report.idle.items():
+        lines.append(f"known: {pattern} names no failure, but {_counted(names, 'skipped check')}")
     if not report.count(PASSED) and not report.unstarted:
         lines.append("no check passed, so nothing is proved")
     return [_wrapped("", line, width) for line in [*lines, report.summary()]]
