@@ -20,6 +20,7 @@ from dlbridge.conformance import (
     checks,
     engine,
     kit,
+    processes,
     quirks,
     report,
     reproducers,
@@ -179,8 +180,36 @@ def test_an_adapter_that_cannot_be_loaded_is_an_error(tmp_path):
     broken.write_text("import no_such_module\ndef make(request): ...\n")
     done, rows = cli(tmp_path, "--adapter", broken, "--checks", "struct")
     assert done.returncode == 2
-    assert "no_such_module" in done.stdout
+    assert done.stdout.startswith("not run: before its first step the process ended with status 1:")
+    lines = [
+        f'    File "{broken}", line 1, in <module>',
+        "      import no_such_module",
+        "  ModuleNotFoundError: No module named 'no_such_module'",
+        f"0 passed, 0 failed, {len(rows)} not run, 0 skipped",
+    ]
+    assert done.stdout.splitlines()[-4:] == lines
     assert {row["status"] for row in rows.values()} == {"unstarted"}
+
+
+def test_an_adapter_that_does_not_exist_is_named_at_once(tmp_path):
+    done = command("dlbridge.conformance", "--adapter", "nosuch.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "no such adapter: nosuch.py\n"
+
+
+def test_a_library_that_does_not_load_is_waited_for_aloud(tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(processes, "START_SECONDS", 3.0)
+    file = tmp_path / "sleeps.py"
+    file.write_text("import time\ntime.sleep(1000)\n")
+    lines = []
+    found = engine.run(
+        Chosen(file=str(file)), ["values", "copy-true"], waiting=lines.append, limit=1
+    )
+    assert lines == [f"waiting for {file} to be loaded, for at most 3 s"]
+    reason = found.outcomes["values"].reason
+    assert reason.startswith("before its first step the process ran for more than 3 s:\nFatal")
+    assert f'File "{file}", line 2 in <module>' in reason
 
 
 def test_a_run_that_checks_nothing_is_not_green(tmp_path):

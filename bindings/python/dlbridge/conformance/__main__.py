@@ -78,6 +78,10 @@ def write(found: engine.Report, given: argparse.Namespace) -> None:
         report.write_badge(found, given.badge)
 
 
+def waiting(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
 def end(*_: object) -> None:
     """Ends the processes of the run, which have a session of their own, and removes their files."""
     processes.STOP.set()
@@ -101,6 +105,7 @@ def _run(argv: list[str] | None) -> int:
         list_checks()
         return 0
     library = chosen(arguments, given)
+    library.check()
     for path in filter(None, (given.html, given.json, given.badge)):
         if not pathlib.Path(path).absolute().parent.is_dir():
             arguments.error(f"{path}: there is no such folder")
@@ -122,6 +127,7 @@ def _run(argv: list[str] | None) -> int:
         together=given.together,
         known=known,
         progress=None if sys.stdout.isatty() else progress,
+        waiting=waiting,
     )
     write(found, given)
     if found.unstarted:

@@ -178,8 +178,6 @@ class FileAdapter(Adapter):
 
     def __init__(self, path: str) -> None:
         file = pathlib.Path(path).absolute()
-        if not file.is_file():
-            raise SystemExit(f"no such adapter: {path}")
         sys.path.insert(0, str(file.parent))
         spec = importlib.util.spec_from_file_location(file.stem, file)
         assert spec is not None and spec.loader is not None
@@ -314,7 +312,13 @@ class Chosen:
     consumer: str | None = None
     framework: str | None = None
 
+    def check(self) -> None:
+        """Exits with a message for a file that does not exist."""
+        if self.file and not pathlib.Path(self.file).is_file():
+            raise SystemExit(f"no such adapter: {self.file}")
+
     def load(self) -> Adapter:
+        self.check()
         if self.file:
             return FileAdapter(self.file)
         if self.framework:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import datetime
 import fnmatch
@@ -145,18 +146,23 @@ def run(
     together: bool = False,
     known: list[dict[str, str]] | None = None,
     progress: Callable[[Outcome], None] | None = None,
+    waiting: Callable[[str], None] | None = None,
 ) -> Report:
     """Runs the chosen checks. `limit` is the time that one check may take, in seconds; `together`
-    runs all groups in one process, which is started again after a crash."""
+    runs all groups in one process, which is started again after a crash. `waiting` gets a line if
+    the library takes long to load."""
     selected = select(patterns)
     parts = [[check for check in selected if check.group == group] for group in groups()]
     if together:
         parts = [selected]
     report = Report(chosen.label, "", _today(), rounds, {})
+    starting = _once_told(chosen, limit, waiting)
     began = _cpu_seconds()
     with concurrent.futures.ThreadPoolExecutor(jobs or 2) as pool:
         waiting = [
-            (pool.submit(_group, chosen, part, rounds, limit), part) for part in parts if part
+            (pool.submit(_group, chosen, part, rounds, limit, starting), part)
+            for part in parts
+            if part
         ]
         for future, part in waiting:
             if report.unstarted:
@@ -177,6 +183,22 @@ def run(
     quirks.enter(report.outcomes, known or [])
     report.seconds = round(_cpu_seconds() - began, 1)
     return report
+
+
+def _once_told(
+    chosen: Chosen, limit: float, waiting: Callable[[str], None] | None
+) -> Callable[[], None]:
+    """Tells once what the processes wait for."""
+    most = max(limit, processes.START_SECONDS)
+    lines = [f"waiting for {chosen.label} to be loaded, for at most {most:g} s"]
+
+    def starting() -> None:
+        with contextlib.suppress(IndexError):
+            line = lines.pop()
+            if waiting:
+                waiting(line)
+
+    return starting
 
 
 def _cpu_seconds() -> float:
@@ -211,7 +233,7 @@ def _absolute(file: str | None) -> str | None:
 
 
 def _group(
-    chosen: Chosen, part: list[Check], rounds: int, limit: float
+    chosen: Chosen, part: list[Check], rounds: int, limit: float, starting: Callable[[], None]
 ) -> tuple[list[Outcome], dict[str, str]]:
     plan = {
         # A library may change the folder of its process, from which others are started.
@@ -223,7 +245,8 @@ def _group(
     }
     command = [sys.executable, "-B", "-m", f"{__package__}.worker"]
     prepare = frameworks.use_intel_driver if chosen.framework == "dpnp" else None
-    cells, versions, _ = processes.run(plan, command, _environment(chosen), limit, prepare)
+    environment = _environment(chosen)
+    cells, versions, _ = processes.run(plan, command, environment, limit, prepare, starting)
     return [outcome_of(check, cells[(check.name,)]) for check in part], versions
 
 

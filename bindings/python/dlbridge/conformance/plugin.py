@@ -51,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     chosen = _chosen(config)
     if chosen is not None:
         try:
+            chosen.check()
             config.stash[_RUNS] = _Runs(config, chosen)
         except SystemExit as error:
             raise pytest.UsageError(str(error)) from None

@@ -23,8 +23,9 @@ from typing import Any, BinaryIO, cast
 
 # The status of steps whose process died before its first step. It proves nothing.
 UNSTARTED, CRASH = "unstarted", "crash"
-# A process that has not begun its first step after this time is stuck in its imports.
-START_SECONDS = 120.0
+# A process that has not begun its first step after this time is stuck in its imports, which a user
+# is told after the shorter one.
+START_SECONDS, PATIENCE_SECONDS = 120.0, 10.0
 # Bytes of the log that are kept.
 _LOGGED = 2**16
 Step = tuple[str, ...]
@@ -86,15 +87,22 @@ class Stopped(Exception):
     """The run was ended by STOP."""
 
 
-def _wait(child: subprocess.Popen[bytes], output: BinaryIO, limit: float) -> int | None:
-    """The exit status, or None after `limit` seconds without a new record."""
-    size, end = 0, time.monotonic() + max(limit, START_SECONDS)
+def _wait(
+    child: subprocess.Popen[bytes], output: BinaryIO, limit: float, starting: Callable[[], None]
+) -> int | None:
+    """The exit status, or None after `limit` seconds without a new record. Calls `starting` if
+    there is none for a while."""
+    size, began = 0, time.monotonic()
+    end, told = began + max(limit, START_SECONDS), False
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return child.wait(timeout=0.1)
         now = os.fstat(output.fileno()).st_size
         if now != size:
             size, end = now, time.monotonic() + limit
+        if not size and not told and time.monotonic() > began + PATIENCE_SECONDS:
+            told = True
+            starting()
         if STOP.is_set():
             raise Stopped
         if time.monotonic() > end:
@@ -171,10 +179,17 @@ _FRAME = re.compile(r'  File "([^"\n]*)", line (\d+) in ([^\n]*)')
 _STANDARD = sysconfig.get_paths()["stdlib"]
 
 
+# Lines of a log that a report shows, and characters of each.
+_LINES, _COLUMNS = 12, 300
+
+
 def _said(log: str) -> str:
-    """One line of a log: faulthandler's report, which names the guilty frame first, or the end."""
+    """Some lines of a log: faulthandler's report, which names the guilty frame first, or the end of
+    it, which is a traceback of Python."""
     fault = log.rfind(_FAULT)
-    return " ".join(log[fault:].split())[:300] if fault >= 0 else " ".join(log.split())[-300:]
+    lines = [line.rstrip()[:_COLUMNS] for line in log[max(fault, 0) :].splitlines()]
+    kept = [line for line in lines if line]
+    return "\n".join(kept[:_LINES] if fault >= 0 else kept[-_LINES:])
 
 
 def place(log: str) -> str:
@@ -199,6 +214,7 @@ def _once(
     command: list[str],
     environment: dict[str, str],
     limit: float,
+    starting: Callable[[], None],
 ) -> tuple[list[dict[str, Any]], int | None, str]:
     """Runs one process; returns its records, its exit status (None: killed) and its last output."""
     files.begin(plan)
@@ -212,7 +228,7 @@ def _once(
         start_new_session=True,
     )
     try:
-        status = _wait(child, files.output, limit)
+        status = _wait(child, files.output, limit, starting)
     finally:
         _end(child, folder)
     return _records(files.output), status, files.tail()
@@ -224,13 +240,15 @@ def run(
     environment: dict[str, str],
     limit: float,
     prepare: Callable[[str], dict[str, str]] | None = None,
+    starting: Callable[[], None] = lambda: None,
 ) -> tuple[Answers, dict[str, str], int]:
     """Runs all of plan["steps"]; returns {step: cell}, versions, number of processes.
 
     The command gets two arguments: a file with the plan, and a file to which it writes a line of
     JSON before ({"begin": step}) and after ({"end": step, "cell": ...}) each step, and in between
     what is to be kept of a step that kills the process ({"reproducer": ...}). `prepare` makes
-    variables of the environment for the process' folder.
+    variables of the environment for the process' folder. `starting` is called if a process takes
+    long to load the library.
     """
     results: Answers = {}
     versions: dict[str, str] = {}
@@ -245,14 +263,20 @@ def run(
         while steps:
             starts += 1
             records, status, log = _once(
-                {**plan, "steps": steps}, files, pathlib.Path(name), command, environment, limit
+                {**plan, "steps": steps},
+                files,
+                pathlib.Path(name),
+                command,
+                environment,
+                limit,
+                starting,
             )
             begun, reproducer = _read(records, results, versions)
             left = [step for step in steps if step not in results]
             why, survived = death(status, limit), _survived(status, limit)
             if begun is None and left and len(left) == len(steps):
-                said = _said(log)
-                text = f"before its first step the process {why}" + (f": {said}" if said else "")
+                why, said = death(status, max(limit, START_SECONDS)), _said(log)
+                text = f"before its first step the process {why}" + (f":\n{said}" if said else "")
                 unstarted = {"status": UNSTARTED, "why": text}
                 return results | dict.fromkeys(left, unstarted), {}, starts
             if begun is not None:

@@ -35,7 +35,8 @@ def terminal(report: Report, console: Console, *, reproducers: bool = False) -> 
             numbers = [sum(one.status == status for one in rows) for status in (PASSED, SKIPPED)]
             mark = f"[red]{len(failed)}[/red]" if len(failed) > known else str(len(failed))
             table.add_row(group, str(numbers[0]), mark, str(known), str(numbers[1]))
-    console.print(table)
+    if len(report.unstarted) < len(report.outcomes):
+        console.print(table)
     # Lines are wrapped here, since rich would break programs and addresses.
     for text in (
         *(_text(outcome, console.width, reproducers) for outcome in report.failures),
@@ -46,7 +47,7 @@ def terminal(report: Report, console: Console, *, reproducers: bool = False) -> 
 
 def notes(report: Report, width: int) -> list[str]:
     """What else a reader must know of a run, and its last line."""
-    lines = [f"not run: {outcome.reason}" for outcome in report.unstarted[:1]]
+    lines = []
     for outcome in report.stale:
         reason = (outcome.quirk or {})["reason"]
         lines.append(f"{outcome.name} passes now; remove its quirk: {reason}")
@@ -58,7 +59,15 @@ def notes(report: Report, width: int) -> list[str]:
         lines.append(f"known: {pattern} names no failure, but {_counted(names, 'skipped check')}")
     if not report.count(PASSED) and not report.unstarted:
         lines.append("no check passed, so nothing is proved")
-    return [_wrapped("", line, width) for line in [*lines, report.summary()]]
+    not_run = [_not_run(outcome, width) for outcome in report.unstarted[:1]]
+    return not_run + [_wrapped("", line, width) for line in [*lines, report.summary()]]
+
+
+def _not_run(outcome: Outcome, width: int) -> str:
+    """The reason, and below it what the process has printed, as it is."""
+    why, _, said = outcome.reason.partition("\n")
+    text = _wrapped("", f"not run: {why}", width)
+    return f"{text}\n{textwrap.indent(said, '  ')}" if said else text
 
 
 def _counted(names: list[str], what: str) -> str:
