@@ -87,6 +87,25 @@ def test_a_report_names_the_failures_of_each_quirk(tmp_path):
     assert "names 3 failures: copy-true, copy-false, copy-none" in page
 
 
+def test_a_report_groups_the_reasons_of_skipped_checks(tmp_path):
+    names = list(checks())
+    found = report_of(
+        Outcome(names[0], PASSED),
+        Outcome(names[1], SKIPPED, reason="a rare reason"),
+        *(Outcome(name, SKIPPED, reason="a reason") for name in names[2:4]),
+        Outcome(names[4], SKIPPED, reason="declared", pattern=names[4]),
+    )
+    lines = [line for line in printed(found) if line.startswith("skipped: ")]
+    assert lines == [
+        f"skipped: 2 checks: {names[2]}, {names[3]}: a reason",
+        f"skipped: 1 check: {names[1]}: a rare reason",
+    ]
+    several = [Outcome(name, SKIPPED, reason=f"because of {name}") for name in names[:14]]
+    assert "skipped: 2 more reasons, which --json and --html have" in printed(report_of(*several))
+    report.write_badge(found, str(tmp_path / "badge.svg"))
+    assert "DLPack: 1 of 1, 4 skipped" in (tmp_path / "badge.svg").read_text()
+
+
 # --------------------------------------------------------------------------------------- texts
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Names of checks that a line about a pattern shows.
 _SHOWN = 4
+# Reasons of skipped checks that the terminal shows.
+_REASONS = 12
 
 
 def terminal(report: Report, console: Console, *, reproducers: bool = False) -> None:
@@ -40,9 +42,24 @@ def terminal(report: Report, console: Console, *, reproducers: bool = False) -> 
     # Lines are wrapped here, since rich would break programs and addresses.
     for text in (
         *(_text(outcome, console.width, reproducers) for outcome in report.failures),
+        *_skips(report, console.width),
         *notes(report, console.width),
     ):
         console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _skips(report: Report, width: int) -> list[str]:
+    """The reasons of skipped checks, the most frequent first, but for what the adapter declares."""
+    reasons: dict[str, list[str]] = {}
+    for outcome in report.outcomes.values():
+        if outcome.status == SKIPPED and not outcome.pattern:
+            reasons.setdefault(outcome.reason, []).append(outcome.name)
+    ordered = sorted(reasons.items(), key=lambda item: -len(item[1]))
+    lines = [f"skipped: {_counted(names, 'check')}: {reason}" for reason, names in ordered]
+    more = len(lines) - _REASONS
+    if more > 0:
+        lines[_REASONS:] = [f"skipped: {more} more reasons, which --json and --html have"]
+    return [_wrapped("", line, width) for line in lines]
 
 
 def notes(report: Report, width: int) -> list[str]:
@@ -147,6 +164,8 @@ aria-label="{label}: {value}">
 def write_badge(report: Report, path: str) -> None:
     run = report.count(PASSED) + report.count(FAILED)
     value = f"{report.count(PASSED)} of {run}" if run else "not run"
+    if run and report.count(SKIPPED):
+        value += f", {report.count(SKIPPED)} skipped"
     new = report.count(FAILED) - report.known
     colour = (
         "#c33" if new or not run or report.unstarted else "#4a4" if not report.known else "#b90"
