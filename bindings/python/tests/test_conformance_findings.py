@@ -47,6 +47,13 @@ SHOWN = {
     "deleter-after-exit": ("deleter-after-exit",),
     "shared-extents": ("capsule-many",),
     "main-thread": ("deleter-without-gil",),
+    "bytes": ("capsule-many", "capsule-used", "outlives-producer", "values"),
+    "cached": ("capsule-many", "capsule-used", "deleter-releases"),
+    "device": ("device-tuple",),
+    "changes-struct": ("deleter-once", "used-capsule", "struct-unchanged"),
+    "errors": ("passes-errors",),
+    "view": ("consumer-view",),
+    "writes": ("immutable-stays",),
 }
 
 

@@ -98,8 +98,14 @@ def _dropped(kit: Kit, held: _Held) -> int:
 
 @check("capsule-used")
 def capsule_used(kit: Kit) -> None:
-    kit.best(kit.array())
-    for held in map(_Held, kit.both(kit.array())):
+    array = kit.array()
+    with kit.showing(verdicts.capsule_used):
+        kit.best(array)
+        _used_deletes_nothing(kit, array)
+
+
+def _used_deletes_nothing(kit: Kit, array: object) -> None:
+    for held in map(_Held, kit.both(array)):
         struct = capsules.take(held.capsule)
         runs = _counted(struct)
         held.capsule = None
@@ -116,15 +122,15 @@ def capsule_used(kit: Kit) -> None:
 @check("capsule-many")
 def capsule_many(kit: Kit) -> None:
     array = kit.array()
-    taken = [capsules.take(kit.best(array)) for _ in range(3)]
-    kit.shows(verdicts.outlives)
-    del array
-    gc.collect()
-    for order in (1, 0):
-        capsules.delete(taken.pop(order))
+    with kit.showing(verdicts.many):
+        taken = [capsules.take(kit.best(array)) for _ in range(3)]
+        del array
         gc.collect()
-    found = capsules.describe(taken[0]).elements()
-    capsules.delete(taken[0])
+        for order in (1, 0):
+            capsules.delete(taken.pop(order))
+            gc.collect()
+        found = capsules.describe(taken[0]).elements()
+        capsules.delete(taken[0])
     if found != expected("plain"):
         raise Failure("the last export stays valid after the others", "other values")
     _exports_stay(kit)
@@ -137,6 +143,7 @@ def _exports_stay(kit: Kit) -> None:
     for form in FORMS:
         with contextlib.suppress(Skip):
             struct = capsules.take(kit.optional(kit.array(form)))
+            kit.shows(verdicts.exports_stay)
             made.append((form, struct, capsules.describe(struct)))
     now = [capsules.describe(struct) for _, struct, _ in made]
     for _, struct, _ in made:
@@ -156,12 +163,12 @@ def _exports_stay(kit: Kit) -> None:
 @check("deleter-releases")
 def deleter_releases(kit: Kit) -> None:
     array, watched = _watch(kit)
-    kit.best(array)
-    taken = [capsules.take(capsule) for capsule in kit.both(array)]
-    kit.shows(verdicts.releases)
-    del array
-    for struct in taken:
-        capsules.delete(struct)
+    with kit.showing(verdicts.releases):
+        kit.best(array)
+        taken = [capsules.take(capsule) for capsule in kit.both(array)]
+        del array
+        for struct in taken:
+            capsules.delete(struct)
     if not kit.settle(lambda: watched() is None):
         raise Failure("the array is released by the deleter", "it is still alive")
 
@@ -241,14 +248,11 @@ def _text(file: IO[bytes]) -> str:
 @check("outlives-producer")
 def outlives_producer(kit: Kit) -> None:
     array = kit.array()
-    with consumed(kit.best(array)) as struct:
-        kit.shows(verdicts.outlives)
-        program = kit.reproducer
+    with kit.showing(verdicts.outlives), consumed(kit.best(array)) as struct:
         del array
         for _ in range(3):
             kit.settle(lambda: False)
             _disturb(kit)
-        kit.reproducer = program
         found = capsules.describe(struct).elements()
     if found != expected("plain"):
         raise Failure("the values of the array", "other values after the array was released")
@@ -394,6 +398,7 @@ def deleter_null(kit: Kit) -> None:
 def context_null(kit: Kit) -> None:
     tensor = kit.tensor(context=False)
     array = kit.arrives(tensor, expected("plain"), (3, 4))
+    kit.source(tensor, program=verdicts.deleters)
     del array
     kit.ends(tensor)
 

@@ -45,6 +45,11 @@ def keywords_none(kit: Kit) -> None:
 @check("device-tuple")
 def device_tuple(kit: Kit) -> None:
     array = kit.array()
+    with kit.showing(verdicts.device):
+        _device_is_exported(kit, array)
+
+
+def _device_is_exported(kit: Kit, array: Any) -> None:
     device = array.__dlpack_device__()
     if not isinstance(device, tuple) or len(device) != 2:
         raise Failure("a tuple of device type and id", repr(device))
@@ -253,7 +258,7 @@ def passes_errors(kit: Kit) -> None:
     for error in (BufferError("cannot be exported"), _Odd("an error of the producer")):
         tensor = kit.tensor()
         try:
-            kit.taken(kit.source(tensor, error=error))
+            kit.taken(kit.source(tensor, program=verdicts.errors, error=error))
         except type(error):
             tensor.forget()
             continue

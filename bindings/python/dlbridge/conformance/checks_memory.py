@@ -361,7 +361,7 @@ def consumer_stays(kit: Kit) -> None:
 @check("consumer-view")
 def consumer_view(kit: Kit) -> None:
     tensor = kit.tensor()
-    array = kit.consume(kit.source(tensor))
+    array = kit.consume(kit.source(tensor, program=verdicts.view))
     try:
         view = array[1:]
     except Exception as error:
@@ -387,7 +387,12 @@ def immutable_stays(kit: Kit) -> None:
     if kit.kind != "versioned":
         raise Skip("the consumer asks for legacy capsules, which have no flags")
     tensor = kit.tensor(flags=capsules.READ_ONLY)
-    array = kit.consume(kit.source(tensor))
+    array = kit.consume(kit.source(tensor, program=verdicts.immutable))
+    with kit.fixed():
+        _is_not_written(kit, array, tensor)
+
+
+def _is_not_written(kit: Kit, array: Any, tensor: Any) -> None:
     kit.read(array)
     # The standard lets a library without read-only arrays ignore the flag; then the user is
     # responsible for writes. A library that reports the array as immutable must not write to it.

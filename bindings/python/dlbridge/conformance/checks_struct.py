@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from . import capsules, reproducers, values
+from . import capsules, reproducers, values, verdicts
 from .forms import FORMS
 from .kit import Kit, apart, check, consumed, expected, message, triple
 from .outcomes import Failure, Skip
@@ -193,6 +193,7 @@ def _right_strides(found: capsules.Description, form: str) -> tuple[int, ...] | 
 def values_arrive(kit: Kit) -> None:
     wrong: dict[str, tuple[bytes, str]] = {}
     for form, capsule in _all_exported(kit, FORMS):
+        kit.shows(verdicts.values)
         with consumed(capsule) as struct:
             found = capsules.describe(struct)
             if found.dtype != triple("float32"):

@@ -54,6 +54,7 @@ class Kit:
         # Seconds that a process that a check starts may take.
         self.limit = 100.0
         self._reproducer = ""
+        self._is_fixed = False
         # The request of the array that was made last.
         self._asked: Request | None = None
 
@@ -64,6 +65,8 @@ class Kit:
 
     @reproducer.setter
     def reproducer(self, text: str) -> None:
+        if self._is_fixed:
+            return
         if text and text != self._reproducer:
             self.announce(text)
         self._reproducer = text
@@ -141,6 +144,22 @@ class Kit:
     def shows(self, program: Callable[..., str]) -> None:
         """Makes the reproducer of the array that was made last."""
         self.reproducer = program(self.adapter.code, self._asked, self.newest)
+
+    @contextlib.contextmanager
+    def showing(self, program: Callable[..., str]) -> Iterator[None]:
+        """The same, for all that is asked for inside."""
+        self.shows(program)
+        with self.fixed():
+            yield
+
+    @contextlib.contextmanager
+    def fixed(self) -> Iterator[None]:
+        """Keeps the reproducer."""
+        self._is_fixed = True
+        try:
+            yield
+        finally:
+            self._is_fixed = False
 
     def both(self, array: Any) -> Iterator[Any]:
         """The legacy and the versioned capsule of an array, as far as the producer has them."""

@@ -128,6 +128,12 @@ print("imported:", type(array))
 _LITERAL = 12
 
 
+def literal(bits: bytes) -> list[str]:
+    """Lines of a literal of bytes."""
+    starts = range(0, max(len(bits), 1), _LITERAL)
+    return [repr(bits[start : start + _LITERAL]) for start in starts]
+
+
 def arguments(keywords: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in keywords.items())
 
@@ -207,9 +213,7 @@ def with_array(code: str, request: Any) -> str:
         first, newline, rest = rest.partition("\n")
         made = re.sub(r"\bbase\b", view, first)
         return head.replace("float32", request.dtype) + line + made + newline + rest
-    starts = range(0, len(request.bits), _LITERAL)
-    lines = (repr(request.bits[start : start + _LITERAL]) for start in starts)
-    bits = "\n        ".join(lines)
+    bits = "\n        ".join(literal(request.bits))
     return code + (
         f"request = types.SimpleNamespace(\n    dtype={request.dtype!r}, shape={request.shape}, "
         f"strides={request.strides},\n    base_shape={request.base_shape}, "

@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from . import tensors
 from .forms import FORMS
-from .reproducers import SHOW, arguments, made, offered, with_array
+from .reproducers import SHOW, arguments, literal, made, offered, with_array
 
 # Rounds of a program that compares threads.
-FOREIGN_ROUNDS = 20_000
+FOREIGN_ROUNDS = 10_000
 
 _RELEASED = """
 for _ in range(4):
@@ -30,6 +31,11 @@ thread.start()
 thread.join()
 """
 _DELETERS = """
+def state():
+    extents = bytes(shape or b"") + bytes(strides or b"")
+    return string_at(addressof(tensor), sizeof(tensor)) + extents
+
+untouched = state()
 array = consume(Source())
 early, before = len(runs), show(array)
 memset(addressof(memory), 7, 64)
@@ -39,7 +45,59 @@ if len(runs) != 1:
     sys.exit(f"FAULT: the deleter ran {{len(runs)}} times, expected once")
 if early and shared:
     sys.exit("FAULT: the deleter ran while the array uses the memory")
+if state() != untouched:
+    sys.exit("FAULT: the consumer has changed the struct of the producer")
 print("fine: the deleter ran once")
+"""
+_VIEW = """
+array = consume(Source())
+view = array[1:]
+del array
+gc.collect()
+early, before, right = len(runs), show(view), bytes(memory[16:48])
+memset(addressof(memory), 7, 64)
+shared = show(view) != before
+if early and shared:
+    sys.exit("FAULT: the deleter ran while a view uses the memory")
+if isinstance(before, bytes) and before != right:
+    sys.exit(f"FAULT: the view is {before}, expected {right}")
+print("fine: the view keeps the memory")
+"""
+_IMMUTABLE = """
+import operator
+array = consume(Source())
+before = bytes(memory)
+try:
+    globals().get("write", operator.setitem)(array, (0, 0), 42.0)
+except Exception as error:
+    print(f"{type(error).__name__}: {error}")
+if bytes(memory) != before:
+    sys.exit("FAULT: the memory of a READ_ONLY tensor was written to")
+seen = show(array)
+memset(addressof(memory), 7, 64)
+if show(array) != seen and "writable" in globals() and writable(array):
+    sys.exit("FAULT: the array of a READ_ONLY tensor is writable")
+print("fine: the memory was not written to")
+"""
+_ERRORS = """
+class Odd(Exception):
+    pass
+
+def failing(self, **keywords):
+    raise error
+
+Source.__dlpack__ = failing
+for error in BufferError("cannot be exported"), Odd("of the producer"):
+    try:
+        array = consume(Source())
+    except type(error):
+        continue
+    except Exception as other:
+        found = f"{type(other).__name__}: {other}"
+    else:
+        found = type(array)
+    sys.exit(f"FAULT: expected {error!r} of __dlpack__, found {found}")
+print("fine: the errors of __dlpack__ pass through")
 """
 _USED = """
 first = consume(Source())
@@ -134,8 +192,10 @@ rename = pythonapi.PyCapsule_SetName
 rename.argtypes = [py_object, c_char_p]
 used = {True: b"used_dltensor_versioned", False: b"used_dltensor"}
 
-def take():
-    capsule = array.__dlpack__(ARGUMENTS)
+def take(keywords=dict(ARGUMENTS)):
+    capsule = array.__dlpack__(**keywords)
+    if name(capsule) not in (b"dltensor", b"dltensor_versioned"):
+        sys.exit(f"FAULT: expected a new capsule, found {capsule}")
     tensor = tensor_of(capsule)
     rename(capsule, used[isinstance(tensor, Versioned)])
     return tensor
@@ -178,28 +238,110 @@ print("fine: one run in each round")
 """
 
 
-_OUTLIVES = """
+# The elements of a tensor, or what is wrong with its shape.
+_CONTENT = """
 import math
+
+def content(tensor):
+    axes = range(tensor.ndim)
+    if tensor.ndim > 64:
+        return f"ndim {tensor.ndim}"
+    arrays = c_int64 * len(axes)
+    shape = arrays.from_address(tensor.shape)[:] if tensor.shape else []
+    if not all(0 <= extent < 1000 for extent in shape):
+        return f"shape {shape}"
+    strides = [math.prod(shape[axis + 1:]) for axis in axes]
+    if tensor.strides:
+        strides = arrays.from_address(tensor.strides)[:]
+    size = tensor.bits * tensor.lanes // 8
+    places = [(tensor.data or 0) + tensor.byte_offset]
+    for extent, stride in zip(shape, strides):
+        places = [
+            at + i * stride * size for at in places for i in range(extent)]
+    return b"".join(string_at(place, size) for place in places)
+
+def compare(tensor):
+    found = content(tensor)
+    print("expected", wanted)
+    print("found   ", found)
+    if found != wanted:
+        sys.exit("FAULT: the tensor has other values than the array")
+"""
+_WANTED = """
+wanted = show(array)
+if isinstance(wanted, str):
+    wanted = content(take())
+"""
+_OUTLIVES = """
 tensor = take()
-extents = (c_int64 * tensor.ndim).from_address(tensor.shape)
-size = math.prod(extents) * tensor.bits // 8
-before = string_at(tensor.data + tensor.byte_offset, size)
 del array
 gc.collect()
-others = [bytearray(size) for _ in range(1000)]
+others = [bytearray(len(wanted)) for _ in range(1000)]
 if "make" in globals():
     request.bits = bytes(len(request.bits))
     others += [make(request) for _ in range(32)]
-if string_at(tensor.data + tensor.byte_offset, size) != before:
-    sys.exit("FAULT: the tensor changed after the array was released")
+compare(tensor)
 print("fine: the tensor stays valid")
+"""
+_MANY = """
+taken = [take() for _ in range(3)]
+del array
+for order in 1, 0:
+    delete(taken.pop(order))
+    gc.collect()
+compare(taken[0])
+print("fine: the last export stays valid after the others")
+"""
+_VALUES = """
+tensor = take()
+del array
+gc.collect()
+compare(tensor)
+print("fine: the tensor has the values of the array")
+"""
+_CAPSULE_USED = """
+for keywords in {kinds}:
+    try:
+        capsule = array.__dlpack__(**keywords)
+    except BufferError as error:
+        print(f"no export: {{error}}")
+        continue
+    if name(capsule) not in (b"dltensor", b"dltensor_versioned"):
+        sys.exit(f"FAULT: expected a new capsule, found {{capsule}}")
+    tensor, runs = tensor_of(capsule), []
+    rename(capsule, used[isinstance(tensor, Versioned)])
+    original, kept = tensor.deleter, CFUNCTYPE(None, c_void_p)(runs.append)
+    tensor.deleter = cast(kept, c_void_p)
+    del capsule
+    gc.collect()
+    if runs:
+        sys.exit("FAULT: a capsule that was consumed ran the deleter")
+    compare(tensor)
+    tensor.deleter = original
+    delete(tensor)
+print("fine: a capsule that was consumed deletes nothing")
+"""
+_DEVICE = """
+found, tensor = array.__dlpack_device__(), take()
+print("__dlpack_device__:", found, "exported:", tensor.device[:])
+if not isinstance(found, tuple) or len(found) != 2:
+    sys.exit("FAULT: __dlpack_device__ is no tuple of two integers")
+if [int(part) for part in found] != tensor.device[:]:
+    sys.exit("FAULT: __dlpack_device__ is not the exported device")
+print("fine: the devices are the same")
 """
 _RELEASES = """
 import weakref
 watched = weakref.ref(array)
-tensor = take()
+taken = []
+for keywords in KINDS * 2:
+    try:
+        taken.append(take(keywords))
+    except BufferError as error:
+        print(f"no export: {error}")
 del array
-delete(tensor)
+for tensor in taken:
+    delete(tensor)
 RELEASED
 if watched() is not None:
     sys.exit("FAULT: the array is alive after its tensor was deleted")
@@ -304,6 +446,21 @@ def not_copied(code: str, tensor: Any) -> str:
     return offered(code, tensor) + SHOW + _COPYING.format(copy=False)
 
 
+def view(code: str, tensor: Any) -> str:
+    """Releases an imported array of which a view is left."""
+    return offered(code, tensor) + SHOW + _VIEW
+
+
+def immutable(code: str, tensor: Any) -> str:
+    """Writes to the import of a READ_ONLY tensor."""
+    return offered(code, tensor) + SHOW + _IMMUTABLE
+
+
+def errors(code: str, tensor: Any) -> str:
+    """Imports from a producer whose __dlpack__ raises."""
+    return offered(code, tensor) + _ERRORS
+
+
 def used_capsule(code: str, tensor: Any) -> str:
     """Imports a capsule again."""
     return offered(code, tensor) + _USED
@@ -349,12 +506,48 @@ def _taking(code: str, request: Any, keywords: dict[str, Any]) -> str:
 
 def outlives(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Reads the memory of an array that was released."""
-    return _taking(code, request, keywords) + _OUTLIVES
+    return _comparing(code, request, keywords) + _OUTLIVES
+
+
+def _comparing(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Defines the function that compares the values of a tensor."""
+    return SHOW.join((_taking(code, request, keywords), _CONTENT + _right(code, request)))
+
+
+def _right(code: str, request: Any) -> str:
+    """Lines that name the elements of the array: those of the request where the adapter made it."""
+    if request is None or "array =" in code:
+        return _WANTED
+    lines = "\n    ".join(literal(tensors.expected(request.form, request.dtype)))
+    return f"\nwanted = (\n    {lines})\n"
+
+
+def many(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Releases exports of an array in another order."""
+    return _comparing(code, request, keywords) + _MANY
+
+
+def values(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Compares the values of an export."""
+    return _comparing(code, request, keywords) + _VALUES
+
+
+def capsule_used(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Drops used capsules of both kinds."""
+    text = _CAPSULE_USED.format(kinds=_kinds(keywords))
+    return _comparing(code, request, keywords) + text
+
+
+def device(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Compares the device of an array with the exported one."""
+    return _taking(code, request, keywords) + _DEVICE
 
 
 def releases(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Watches an array whose export is deleted."""
-    return _taking(code, request, keywords) + _RELEASES.replace("RELEASED", _RELEASED)
+    return _taking(code, request, keywords) + _RELEASES.replace("RELEASED", _RELEASED).replace(
+        "KINDS", _kinds(keywords)
+    )
 
 
 def exports(code: str, request: Any, keywords: dict[str, Any], count: int) -> str:
@@ -379,5 +572,8 @@ def exports_stay(code: str, request: Any, keywords: dict[str, Any]) -> str:
 
 def destructor(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Drops unconsumed capsules of both kinds."""
-    kinds = f"[dict(), dict({arguments(keywords)})]" if keywords else "[dict()]"
-    return made(code, request) + _DROPPED.format(kinds=kinds)
+    return made(code, request) + _DROPPED.format(kinds=_kinds(keywords))
+
+
+def _kinds(keywords: dict[str, Any]) -> str:
+    return f"[dict(), dict({arguments(keywords)})]" if keywords else "[dict()]"

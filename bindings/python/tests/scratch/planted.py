@@ -83,9 +83,11 @@ class Array:
             slots.append(self.slot)
 
     def __dlpack_device__(self):
-        return (1, 0)
+        return (1, 1) if "device" in faults else (1, 0)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if "cached" in faults and hasattr(self, "capsule"):
+            return self.capsule
         if "crash" in faults and copy is False:
             ctypes.string_at(16)
         if "hang" in faults and copy is False:
@@ -100,10 +102,7 @@ class Array:
         capsule = self.values.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
         if max_version is not None:
             self.spoil(Struct.from_address(pointer(capsule, name_of(capsule))))
-        if "misnamed" in faults or "misnamed-with-destructor" in faults:
-            rename(capsule, b"dltensor")
-        if "misnamed" in faults or "no-destructor" in faults:
-            unset(capsule, None)
+        self.finish(capsule)
         self.keep()
         if max_version is None and "legacy-bytes" in faults:
             # A legacy struct begins with the part that follows the flags.
@@ -111,6 +110,14 @@ class Array:
             for axis in range(self.values.ndim):
                 Struct.from_address(start).strides[axis] *= self.values.itemsize
         return capsule
+
+    def finish(self, capsule):
+        if "misnamed" in faults or "misnamed-with-destructor" in faults:
+            rename(capsule, b"dltensor")
+        if "misnamed" in faults or "no-destructor" in faults:
+            unset(capsule, None)
+        if "cached" in faults:
+            self.capsule = capsule
 
     def keep(self):
         if "leak" in faults or ("cache" in faults and len(kept) < 1500):
@@ -169,7 +176,12 @@ def make(request):
 
 
 def write(array, place, number):
-    array.values[place] = number
+    target = array if isinstance(array, Imported) else array.values
+    target[place] = number
+
+
+def writable(array):
+    return not isinstance(array, Imported) or not array.struct.flags & 1
 
 
 # ------------------------------------------------------------------------------------- consumer
@@ -178,26 +190,45 @@ def write(array, place, number):
 class Imported:
     """An array that owns a tensor."""
 
-    def __init__(self, struct):
-        self.struct = struct
+    def __init__(self, struct, first=0, owner=None):
+        self.struct, self.owner = struct, owner
         self.shape = tuple(struct.shape[axis] for axis in range(struct.ndim))
-        count = int(numpy.prod(self.shape))
-        self.bytes = (ctypes.c_uint8 * (4 * count)).from_address(struct.data + struct.offset)
+        self.shape = (self.shape[0] - first, *self.shape[1:]) if self.shape else ()
+        row, count = 4 * int(numpy.prod(self.shape[1:])), int(numpy.prod(self.shape))
+        place = (struct.data or 0) + struct.offset + first * row
+        self.bytes = (ctypes.c_uint8 * (4 * count)).from_address(place)
+
+    def __getitem__(self, rows):
+        return Imported(self.struct, rows.start, None if "view" in faults else self)
+
+    def __setitem__(self, place, number):
+        if self.struct.flags & 1 and "writes" not in faults:
+            raise ValueError("the array is read-only")
+        self.bytes[:4] = numpy.float32(number).tobytes()
 
     def __del__(self):
+        if self.owner is not None:
+            return
         delete = Deleter(self.struct.deleter)
         for _ in range(2 if "deleter-once" in faults else 1):
             delete(ctypes.addressof(self.struct))
 
 
 def consume(source):
-    capsule = source.__dlpack__(max_version=(1, 3))
+    try:
+        capsule = source.__dlpack__(max_version=(1, 3))
+    except BufferError:
+        if "errors" in faults:
+            raise TypeError("not an array") from None
+        raise
     if "used-capsule" not in faults and name_of(capsule) != b"dltensor_versioned":
         raise ValueError("expected a capsule named dltensor_versioned")
     struct = Struct.from_address(pointer(capsule, name_of(capsule)))
     if "crash-hostile" in faults:
         ctypes.string_at(struct.ndim % 4096)
     rename(capsule, USED)
+    if "changes-struct" in faults:
+        struct.context = 0
     return Imported(struct)
 
 
