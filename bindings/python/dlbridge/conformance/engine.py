@@ -159,12 +159,12 @@ def run(
     starting = _once_told(chosen, limit, waiting)
     began = _cpu_seconds()
     with concurrent.futures.ThreadPoolExecutor(jobs or 2) as pool:
-        waiting = [
+        started = [
             (pool.submit(_group, chosen, part, rounds, limit, starting), part)
             for part in parts
             if part
         ]
-        for future, part in waiting:
+        for future, part in started:
             if report.unstarted:
                 # The other groups would not start either.
                 future.cancel()
