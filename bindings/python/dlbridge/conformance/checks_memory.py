@@ -22,7 +22,7 @@ from .outcomes import Failure, Skip
 BYTES_PER_ROUND = 24
 SLACK = 2**20
 # The same for the deletions on a thread that Python does not know, of which there are fewer.
-FOREIGN_BYTES, FOREIGN_ROUNDS = 24, 5_000
+FOREIGN_BYTES, FOREIGN_ROUNDS = 24, 2_000
 # Rounds of a program that shows a leak.
 SHOWN_ROUNDS = 50_000
 THREADS = 4
@@ -152,7 +152,7 @@ def foreign_thread_releases(kit: Kit) -> None:
         return grown(capsules.delete_on_foreign_thread)
 
     # A cache that fills once, and the memory of the first threads, are no leak.
-    allowed = FOREIGN_BYTES + SLACK // 2 // rounds
+    allowed = FOREIGN_BYTES + SLACK // 4 // rounds
     if leaked() <= allowed or (found := leaked()) <= allowed:
         return
     own = grown(capsules.delete)
