@@ -38,7 +38,7 @@ def shown(program, fault):
 SHOWN = {
     "deleter-once": ("deleter-once", "deleter-on-thread", "consumer-leak"),
     "used-capsule": ("used-capsule",),
-    "copy-apart": ("copy-apart",),
+    "copy-apart": ("copy-apart", "copy-true"),
     "detached": ("shares", "seen", "copy-false"),
     "arena": ("outlives-producer", "capsule-many"),
     "kept": ("deleter-releases",),

@@ -125,6 +125,7 @@ def copy_true(kit: Kit) -> None:
         raise
     except Exception as error:
         raise Failure("a copy", message(error), "deviation") from None
+    kit.shows(verdicts.copy_apart)
     with consumed(capsule) as struct:
         copy = capsules.describe(struct)
         if copy.address == shared:

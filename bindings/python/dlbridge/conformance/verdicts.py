@@ -175,6 +175,9 @@ before = string_at(address(own), 4)
 memset(address(copy), before[0] ^ 255, 4)
 if string_at(address(own), 4) != before:
     sys.exit("FAULT: a write to the copy is seen in the array")
+copied = tensor_of(copy)
+if isinstance(copied, Versioned) and not copied.flags & 2:
+    sys.exit("FAULT: the copy lacks the flag IS_COPIED")
 print("fine: the copy has other memory")
 """
 _PARENT = """\
