@@ -28,6 +28,9 @@ VARIANTS = {"hip_old": ("hip", "old"), "level_zero_next": ("level_zero", "next")
 # Their drivers keep memory that no input frees: libFuzzer would look for leaks after each input,
 # which takes most of the time. The look at the end of the process finds the same.
 DRIVERS = ("cuda", "held", "hip", "level_zero", "opencl", "transfers")
+# Their programs give memory up that a failed driver may still use: after so many inputs the process
+# ends, before all of that is too much.
+DRIVER_RUNS = 20_000
 JOBS = os.cpu_count() or 1
 ASAN = {
     # A larger allocation returns NULL, as on a machine that has no more memory. With a small
@@ -55,10 +58,12 @@ def environment(name, **variables):
     return {**os.environ, **variables, **driver}
 
 
-def driver_options(name):
-    """A program gives memory up that a failed driver may still use, so its process must end before
-    all of that is too much. libFuzzer would look for leaks after each input."""
-    return ["-detect_leaks=0", "-runs=20000"] if name.startswith(DRIVERS) else []
+def is_of_driver(name):
+    return name.startswith(DRIVERS)
+
+
+def leak_options(name):
+    return ["-detect_leaks=0"] if is_of_driver(name) else []
 
 
 def stat(log, name):
@@ -87,7 +92,8 @@ def fuzz_once(build, name, program, seconds):
     folders = [corpus, *(path for path in [SEEDS / name] if path.exists())]
     options = [f"-max_total_time={seconds}", "-max_len=1024", "-timeout=20", "-print_final_stats=1"]
     options.append(f"-artifact_prefix={found}/{name}-")
-    command = [program, *options, *driver_options(name), *folders]
+    options += [f"-runs={DRIVER_RUNS}"] if is_of_driver(name) else []
+    command = [program, *options, *leak_options(name), *folders]
     done = subprocess.run(
         list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env=environment(name, **ASAN),

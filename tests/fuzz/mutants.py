@@ -21,7 +21,7 @@ import tomllib
 sys.path[:0] = [str(folder) for folder in pathlib.Path(__file__).resolve().parents[:2]]
 
 import checkout  # noqa: E402 needs the path above
-from fuzz import ASAN, ROOT, VARIANTS, driver_options, environment  # noqa: E402
+from fuzz import ASAN, ROOT, VARIANTS, environment, leak_options  # noqa: E402
 
 MUTANTS = ROOT / "tests/fuzz/mutants.toml"
 SECONDS = 60
@@ -73,7 +73,7 @@ def fuzz(source, target):
     for path in build.glob("found-*"):
         path.unlink()
     options = [f"-max_total_time={SECONDS}", "-max_len=1024", "-timeout=20", "-seed=1"]
-    options += [f"-artifact_prefix={build}/found-", *driver_options(target), "-runs=-1"]
+    options += [f"-artifact_prefix={build}/found-", *leak_options(target)]
     began = time.monotonic()
     done = subprocess.run(
         list(map(str, (program, *options, corpus, seeds))), stdout=subprocess.DEVNULL,

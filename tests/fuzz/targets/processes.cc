@@ -100,9 +100,10 @@ class Program {
     }
     ++depth_;
   }
-  bool MayFork() { return depth_ < kMostDepth && ++forks_ <= kMostForks; }
+  // Counts a fork, if there may be another one.
+  bool TakeFork() { return depth_ < kMostDepth && ++forks_ <= kMostForks; }
   void Fork() {
-    if (!MayFork()) {
+    if (!TakeFork()) {
       return;
     }
     const pid_t child = StartChild();
@@ -358,7 +359,7 @@ class Program {
     Program& self = *g_program_;
     Check("a release inside a call", self.in_call_);
     self.released_.push_back(entry->id);
-    if (self.callback_forks_ && !self.became_child_ && self.MayFork()) {
+    if (self.callback_forks_ && !self.became_child_ && self.TakeFork()) {
       const pid_t child = StartChild();
       if (child != 0) {
         return Await(child);
