@@ -741,6 +741,8 @@ def fuzz(session):
         checker = (sys.executable, "-B", "tests/fuzz/coverage.py", *(words[1:] or ["check"]))
         session.run(*checker, str(build_with_coverage(session)), external=True)
         return
+    # Without CUDA's headers, the targets on its fake driver would be left out.
+    stages.environment(session, "cuda-venv", "tests/device/requirements.txt")
     binary = stages.build(session, "fuzz", targets=("fuzz_targets",))
     if words[0] == "--minimise":
         session.run(*script, "minimise", str(binary), *words[1:], external=True)
