@@ -7,7 +7,9 @@ import sys
 import tempfile
 import unittest
 
-import checkout
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+import checkout  # noqa: E402 needs the path above
 
 CPP = "bindings/cpp/include/dlbridge/hpp/describe.hpp"
 WRAP = "bindings/cpp/include/dlbridge/hpp/wrap.hpp"
