@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "copy/copy_kernels.h"
 #include "support/checked.h"
 
 #if DLBRIDGE_X86_KERNELS
@@ -103,6 +104,7 @@ bool PlanVector(const Group& group, const GroupRow& row, int64_t groups, Shuffle
   out->from_step = groups * row.from;
   out->to_step = groups * group.bytes;
   out->windows = 0;
+  out->is_joined = false;
   Elements elements(group, groups, row.from);
   do {
     for (int64_t byte = 0; byte < group.item; ++byte) {
@@ -119,11 +121,92 @@ bool PlanVector(const Group& group, const GroupRow& row, int64_t groups, Shuffle
   return true;
 }
 
+#if DLBRIDGE_X86_KERNELS
+
+// Where each byte of the target comes from, if the windows followed each other without gaps.
+class Joining {
+ public:
+  explicit Joining(const Shuffle& plan) : bytes_(plan.to_step) {
+    for (int64_t to = 0; to < bytes_; ++to) {
+      int k = 0;
+      while (((plan.used[k] >> to) & 1) == 0) {
+        ++k;
+      }
+      const int64_t from = plan.offset[k] - plan.offset[0] + plan.place[k][to];
+      window_[to] = from / plan.width;
+      place_[to] = from % plan.width;
+      windows_ = window_[to] >= windows_ ? window_[to] + 1 : windows_;
+    }
+  }
+
+  // True if all places differ and all windows are used.
+  bool Works() const {
+    uint64_t places = 0;
+    uint64_t windows = 0;
+    for (int64_t to = 0; to < bytes_; ++to) {
+      const uint64_t place = uint64_t{1} << place_[to];
+      if (window_[to] >= kMaxJoined || (places & place) != 0) {
+        return false;
+      }
+      places |= place;
+      windows |= uint64_t{1} << window_[to];
+    }
+    return windows + 1 == uint64_t{1} << windows_;
+  }
+
+  void Apply(Shuffle* out) const {
+    out->is_joined = true;
+    out->windows = static_cast<int>(windows_);
+    std::memset(out->joined_place, 0, sizeof out->joined_place);
+    std::memset(out->taken, 0, sizeof out->taken);
+    for (int k = 0; k < out->windows; ++k) {
+      out->offset[k] = out->offset[0] + k * out->width;
+      out->length[k] = 0;
+      out->used[k] = 0;
+      std::memset(out->place[k], kElsewhere, kMaxVector);
+    }
+    out->reach = out->offset[0] + windows_ * out->width;
+    for (int64_t to = 0; to < bytes_; ++to) {
+      const int64_t k = window_[to];
+      const auto place = static_cast<uint8_t>(place_[to]);
+      out->used[k] |= uint64_t{1} << to;
+      out->place[k][to] = place;
+      out->length[k] = place >= out->length[k] ? static_cast<uint8_t>(place + 1) : out->length[k];
+      out->joined_place[to] = place;
+      out->taken[k][place] = 0xff;
+    }
+  }
+
+ private:
+  int64_t bytes_;
+  int64_t windows_ = 0;
+  int64_t window_[kMaxVector];
+  int64_t place_[kMaxVector];
+};
+
+// Each third element has such places, for instance.
+void JoinWindows(Shuffle* out) {
+  if (out->windows > 1 && out->windows <= kMaxJoined && out->width <= kMaxJoinedWidth &&
+      GetVectorLevel() >= VectorLevel::kAvx2) {
+    const Joining joining(*out);
+    if (joining.Works()) {
+      joining.Apply(out);
+    }
+  }
+}
+
+#else
+
+void JoinWindows(Shuffle* /*out*/) {}
+
+#endif
+
 // ------------------------------------------------------------------------------- vectors
 
 #if DLBRIDGE_X86_KERNELS
 
 #define DLBRIDGE_SSSE3 __attribute__((target("ssse3")))
+#define DLBRIDGE_AVX2 __attribute__((target("avx2")))
 #define DLBRIDGE_VBMI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
 
 struct Vector16 {
@@ -164,9 +247,57 @@ struct Vector16 {
 
 #endif
 
-// The kernels of one width. `Whole` copies vectors that are followed by enough memory that windows
-// and vectors can be loaded and stored completely. `Exact` copies one vector and touches only bytes
-// of its groups.
+// Copies `bytes` bytes, at most 32 and at least 1: both ends, which may overlap.
+template <class T>
+DLBRIDGE_INLINE void CopyEnds(const char* from, char* to, int64_t bytes) {
+  T first;
+  T last;
+  std::memcpy(&first, from, sizeof(T));
+  std::memcpy(&last, from + bytes - sizeof(T), sizeof(T));
+  std::memcpy(to, &first, sizeof(T));
+  std::memcpy(to + bytes - sizeof(T), &last, sizeof(T));
+}
+DLBRIDGE_INLINE void CopyShort(const char* from, char* to, int64_t bytes) {
+  if (bytes >= 16) {
+    CopyEnds<Bytes16>(from, to, bytes);
+  } else if (bytes >= 8) {
+    CopyEnds<uint64_t>(from, to, bytes);
+  } else if (bytes >= 4) {
+    CopyEnds<uint32_t>(from, to, bytes);
+  } else if (bytes >= 2) {
+    CopyEnds<uint16_t>(from, to, bytes);
+  } else {
+    *to = *from;
+  }
+}
+
+using CopyVectors = void (*)(const Shuffle& plan, const char* from, char* to, int64_t vectors);
+
+// The function of a kernel for a number of windows: Kernel::Fixed with their positions in
+// registers, or Kernel::Any.
+template <class Kernel, size_t... k>
+void CallFixed(const Shuffle& plan, const char* from, char* to, int64_t vectors) {
+  Kernel::Fixed(plan, from, to, vectors, std::index_sequence<k...>());
+}
+template <class Kernel>
+CopyVectors ChooseVectors(int windows) {
+  switch (windows) {
+    case 1:
+      return CallFixed<Kernel, 0>;
+    case 2:
+      return CallFixed<Kernel, 0, 1>;
+    case 3:
+      return CallFixed<Kernel, 0, 1, 2>;
+    case 4:
+      return CallFixed<Kernel, 0, 1, 2, 3>;
+    default:
+      return Kernel::Any;
+  }
+}
+
+// The kernels of one kind of vectors. `Fixed` and `Any` copy vectors that are followed by enough
+// memory that windows and vectors can be loaded and stored completely. `Exact` copies one vector
+// and touches only bytes of its groups.
 struct Kernel16 {
   using Plan = const Shuffle&;
 
@@ -197,19 +328,183 @@ struct Kernel16 {
   }
   DLBRIDGE_SSSE3 static void Exact(Plan plan, const char* from, char* to) {
     char buffer[16] = {};
-    std::memcpy(buffer, from + plan.offset[0], plan.length[0]);
+    CopyShort(from + plan.offset[0], buffer, plan.length[0]);
     Vector16 vector = Vector16::Pick(Vector16::Load(buffer), Vector16::Load(plan.place[0]));
     for (int k = 1; k < plan.windows; ++k) {
-      std::memcpy(buffer, from + plan.offset[k], plan.length[k]);
+      CopyShort(from + plan.offset[k], buffer, plan.length[k]);
       const Vector16 place = Vector16::Load(plan.place[k]);
       vector = Vector16::Join(vector, Vector16::Pick(Vector16::Load(buffer), place));
     }
     vector.Store(buffer);
-    std::memcpy(to, buffer, static_cast<size_t>(plan.to_step));
+    CopyShort(buffer, to, plan.to_step);
   }
 };
 
 #if DLBRIDGE_X86_KERNELS
+
+// Two vectors of Kernel16 at a time, one in each half of a register.
+struct KernelPairs {
+  using Plan = const Shuffle&;
+
+  template <size_t... k>
+  DLBRIDGE_AVX2 static void Fixed(Plan plan, const char* from, char* to, int64_t vectors,
+                                  std::index_sequence<k...> windows) {
+    const __m256i places[] = {Twice(plan.place[k])...};
+    const int64_t offsets[] = {plan.offset[k]...};
+    const int64_t from_step = plan.from_step;
+    const int64_t to_step = plan.to_step;
+    for (; vectors >= 2; vectors -= 2, from += 2 * from_step, to += 2 * to_step) {
+      __m256i pair = _mm256_shuffle_epi8(Both(from + offsets[0], from_step), places[0]);
+      ((k == 0
+            ? void()
+            : void(pair = _mm256_or_si256(
+                       pair, _mm256_shuffle_epi8(Both(from + offsets[k], from_step), places[k])))),
+       ...);
+      Store(pair, to, to_step);
+    }
+    Kernel16::Fixed(plan, from, to, vectors, windows);
+  }
+  DLBRIDGE_AVX2 static void Any(Plan plan, const char* from, char* to, int64_t vectors) {
+    for (; vectors >= 2; vectors -= 2, from += 2 * plan.from_step, to += 2 * plan.to_step) {
+      __m256i pair = _mm256_setzero_si256();
+      for (int k = 0; k < plan.windows; ++k) {
+        const __m256i window = Both(from + plan.offset[k], plan.from_step);
+        pair = _mm256_or_si256(pair, _mm256_shuffle_epi8(window, Twice(plan.place[k])));
+      }
+      Store(pair, to, plan.to_step);
+    }
+    Kernel16::Any(plan, from, to, vectors);
+  }
+  static void Exact(Plan plan, const char* from, char* to) { Kernel16::Exact(plan, from, to); }
+
+ protected:
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static __m256i Twice(const uint8_t* place) {
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(place)));
+  }
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static __m256i Both(const char* from, int64_t step) {
+    const __m128i low = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + step));
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+  }
+  // The first vector may end in the second one. One store where it does not: most processors store
+  // one vector in a cycle.
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static void Store(__m256i pair, char* to, int64_t step) {
+    if (step == 16) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), pair);
+      return;
+    }
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(pair));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + step), _mm256_extracti128_si256(pair, 1));
+  }
+};
+
+// The same where the windows are joined first.
+struct KernelJoinedPairs : KernelPairs {
+  template <size_t... k>
+  DLBRIDGE_AVX2 static void Fixed(Plan plan, const char* from, char* to, int64_t vectors,
+                                  std::index_sequence<k...> windows) {
+    const __m256i masks[] = {Twice(plan.taken[k])...};
+    const __m256i places = Twice(plan.joined_place);
+    const int64_t offset = plan.offset[0];
+    const int64_t from_step = plan.from_step;
+    const int64_t to_step = plan.to_step;
+    for (; vectors >= 2; vectors -= 2, from += 2 * from_step, to += 2 * to_step) {
+      __m256i pair = Both(from + offset, from_step);
+      ((k == 0 ? void()
+               : void(pair = _mm256_blendv_epi8(
+                          pair, Both(from + offset + 16 * static_cast<int64_t>(k), from_step),
+                          masks[k]))),
+       ...);
+      Store(_mm256_shuffle_epi8(pair, places), to, to_step);
+    }
+    Kernel16::Fixed(plan, from, to, vectors, windows);
+  }
+};
+
+// Permutes words of 4 bytes, for which AVX2 has an instruction that crosses the halves of a
+// register.
+struct Kernel32 {
+  using Plan = const Shuffle&;
+
+  template <size_t... k>
+  DLBRIDGE_AVX2 static void Fixed(Plan plan, const char* from, char* to, int64_t vectors,
+                                  std::index_sequence<k...> /*windows*/) {
+    const __m256i places[] = {Words(plan.place[k])...};
+    const __m256i used[] = {Used(plan.place[k])...};
+    const int64_t offsets[] = {plan.offset[k]...};
+    const int64_t from_step = plan.from_step;
+    const int64_t to_step = plan.to_step;
+    for (; vectors > 0; --vectors, from += from_step, to += to_step) {
+      __m256i vector = _mm256_permutevar8x32_epi32(Load(from + offsets[0]), places[0]);
+      ((k == 0 ? void()
+               : void(vector = _mm256_blendv_epi8(
+                          vector, _mm256_permutevar8x32_epi32(Load(from + offsets[k]), places[k]),
+                          used[k]))),
+       ...);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
+    }
+  }
+  DLBRIDGE_AVX2 static void Any(Plan plan, const char* from, char* to, int64_t vectors) {
+    for (; vectors > 0; --vectors, from += plan.from_step, to += plan.to_step) {
+      __m256i vector = _mm256_setzero_si256();
+      for (int k = 0; k < plan.windows; ++k) {
+        vector = Pick(vector, from + plan.offset[k], plan.place[k]);
+      }
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
+    }
+  }
+  DLBRIDGE_AVX2 static void Exact(Plan plan, const char* from, char* to) {
+    char buffer[32] = {};
+    __m256i vector = _mm256_setzero_si256();
+    for (int k = 0; k < plan.windows; ++k) {
+      CopyShort(from + plan.offset[k], buffer, plan.length[k]);
+      vector = Pick(vector, buffer, plan.place[k]);
+    }
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(buffer), vector);
+    CopyShort(buffer, to, plan.to_step);
+  }
+
+ protected:
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static __m256i Load(const void* from) {
+    return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+  }
+  // The places of the first bytes of the words.
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static __m256i FirstBytes(const uint8_t* place) {
+    return _mm256_and_si256(Load(place), _mm256_set1_epi32(0xff));
+  }
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static __m256i Words(const uint8_t* place) {
+    return _mm256_srli_epi32(FirstBytes(place), 2);
+  }
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static __m256i Used(const uint8_t* place) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(kElsewhere), FirstBytes(place));
+  }
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static __m256i Pick(__m256i vector, const char* window,
+                                                    const uint8_t* place) {
+    const __m256i words = _mm256_permutevar8x32_epi32(Load(window), Words(place));
+    return _mm256_blendv_epi8(vector, words, Used(place));
+  }
+};
+
+struct KernelJoined32 : Kernel32 {
+  template <size_t... k>
+  DLBRIDGE_AVX2 static void Fixed(Plan plan, const char* from, char* to, int64_t vectors,
+                                  std::index_sequence<k...> /*windows*/) {
+    const __m256i masks[] = {Load(plan.taken[k])...};
+    const __m256i places = Words(plan.joined_place);
+    const int64_t offset = plan.offset[0];
+    const int64_t from_step = plan.from_step;
+    const int64_t to_step = plan.to_step;
+    for (; vectors > 0; --vectors, from += from_step, to += to_step) {
+      __m256i vector = Load(from + offset);
+      ((k == 0 ? void()
+               : void(vector = _mm256_blendv_epi8(
+                          vector, Load(from + offset + 32 * static_cast<int64_t>(k)), masks[k]))),
+       ...);
+      vector = _mm256_permutevar8x32_epi32(vector, places);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
+    }
+  }
+};
 
 // Bytes of the target that a window does not have keep their value (`used`), so that a place is any
 // value there.
@@ -261,22 +556,6 @@ struct Kernel64 {
 
 #endif
 
-template <class Kernel>
-void RunWhole(const Shuffle& plan, const char* from, char* to, int64_t vectors) {
-  switch (plan.windows) {
-    case 1:
-      return Kernel::Fixed(plan, from, to, vectors, std::make_index_sequence<1>());
-    case 2:
-      return Kernel::Fixed(plan, from, to, vectors, std::make_index_sequence<2>());
-    case 3:
-      return Kernel::Fixed(plan, from, to, vectors, std::make_index_sequence<3>());
-    case 4:
-      return Kernel::Fixed(plan, from, to, vectors, std::make_index_sequence<4>());
-    default:
-      return Kernel::Any(plan, from, to, vectors);
-  }
-}
-
 // ------------------------------------------------------------------------------- rows
 
 struct Range {
@@ -300,74 +579,131 @@ Range WholeVectors(const Shuffle& plan, int64_t vectors, int64_t source_bytes,
   return whole;
 }
 
+// What is the same for all rows of `count` groups.
+struct RowWork {
+  RowWork(const Shuffle& plan, int64_t groups)
+      : vectors(groups / plan.groups),
+        rest(groups % plan.groups),
+        bytes(groups * (plan.to_step / plan.groups)) {
+    // The last vector ends at the last group: some groups are copied twice.
+    const int64_t before = plan.groups - rest;
+    last_from = vectors * plan.from_step - before * (plan.from_step / plan.groups);
+    last_to = bytes - plan.to_step;
+    const int64_t highest = rest != 0 ? last_from : (vectors - 1) * plan.from_step;
+    reach = plan.reach + (plan.from_step > 0 ? highest : 0);
+    is_filled = plan.to_step == plan.width;
+  }
+
+  int64_t vectors;
+  int64_t rest;       // groups after the vectors
+  int64_t bytes;      // of the target
+  int64_t last_from;  // of a vector with the rest: where it is in the source, from the first group
+  int64_t last_to;
+  int64_t reach;   // the end of the highest window, from the first group
+  bool is_filled;  // vectors write no more than their bytes
+};
+
+// A row at the end of the source, or with vectors that write too much.
 template <class Kernel>
-void RunRow(const Shuffle& plan, const char* from, char* to, int64_t count,
-            const char* source_end) {
-  const int64_t vectors = count / plan.groups;
-  const int64_t bytes = count * (plan.to_step / plan.groups);
-  const Range whole = WholeVectors(plan, vectors, source_end - from, bytes);
+void RunEdge(const Shuffle& plan, const RowWork& work, CopyVectors copy, const char* from, char* to,
+             int64_t source_bytes) {
+  const Range whole = WholeVectors(plan, work.vectors, source_bytes, work.bytes);
   const auto exact = [&](int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) {
       Kernel::Exact(plan, from + i * plan.from_step, to + i * plan.to_step);
     }
   };
   exact(0, whole.begin);
-  RunWhole<Kernel>(plan, from + whole.begin * plan.from_step, to + whole.begin * plan.to_step,
-                   whole.end - whole.begin);
-  exact(whole.end, vectors);
-  // The last vector ends at the last group: some groups are copied twice.
-  const int64_t rest = count % plan.groups;
-  if (rest != 0) {
-    const int64_t before = plan.groups - rest;
-    Kernel::Exact(plan, from + vectors * plan.from_step - before * (plan.from_step / plan.groups),
-                  to + vectors * plan.to_step - before * (plan.to_step / plan.groups));
+  copy(plan, from + whole.begin * plan.from_step, to + whole.begin * plan.to_step,
+       whole.end - whole.begin);
+  exact(whole.end, work.vectors);
+  if (work.rest != 0) {
+    Kernel::Exact(plan, from + work.last_from, to + work.last_to);
+  }
+}
+
+template <class Kernel>
+void RunRows(const Shuffle& plan, const PlaneAxis& rows, int64_t count, const char* from, char* to,
+             const char* source_end) {
+  const RowWork work(plan, count);
+  const CopyVectors copy = ChooseVectors<Kernel>(plan.windows);
+  for (int64_t r = 0; r < rows.extent; ++r) {
+    const char* source = from + r * rows.from;
+    char* target = to + r * rows.to;
+    if (!work.is_filled || source_end - source < work.reach) {
+      RunEdge<Kernel>(plan, work, copy, source, target, source_end - source);
+      continue;
+    }
+    copy(plan, source, target, work.vectors);
+    if (work.rest != 0) {
+      copy(plan, source + work.last_from, target + work.last_to, 1);
+    }
   }
 }
 
 }  // namespace
 
-int64_t ShuffleWidth() {
-  const VectorLevel level = GetVectorLevel();
-  return level >= VectorLevel::kAvx512Vbmi ? 64 : level >= VectorLevel::kShuffle ? 16 : 0;
+int64_t ShuffleWidth(int64_t grain) {
+  switch (GetVectorLevel()) {
+    case VectorLevel::kAvx512Vbmi:
+      return 64;
+    case VectorLevel::kAvx2:
+      return grain % 4 == 0 ? 32 : 16;
+    case VectorLevel::kShuffle:
+      return 16;
+    default:
+      return 0;
+  }
 }
 
-bool PlanShuffle(const Group& group, const GroupRow& row, Shuffle* out) {
-  out->width = ShuffleWidth();
-  if (out->width == 0 || row.from == 0) {
+bool PlanShuffle(const Group& group, const GroupRow& row, int64_t width, Shuffle* out) {
+  out->width = width;
+  if (width == 0 || row.from == 0) {
     return false;
   }
-  int64_t groups = out->width / group.bytes;
+  int64_t groups = width / group.bytes;
   groups = groups < row.extent ? groups : row.extent;
   for (; groups > 0; groups /= 2) {
     if (PlanVector(group, row, groups, out)) {
-      // A window takes a load and a shuffle, an element a load and a store.
-      return int64_t{3} * (out->windows + 1) < 2 * (out->to_step / group.item);
+      JoinWindows(out);
+      // A window takes a load, a shuffle and a join, an element a load and a store.
+      const int64_t cost = out->is_joined ? 2 * out->windows : 3 * out->windows;
+      return cost + 3 < 2 * (out->to_step / group.item);
     }
   }
   return false;
 }
 
-void RunShuffle(const Shuffle& shuffle, const char* from, char* to, int64_t count,
-                const char* source_end) {
+void RunShuffle(const Shuffle& shuffle, const PlaneAxis& rows, int64_t count, const char* from,
+                char* to, const char* source_end) {
 #if DLBRIDGE_X86_KERNELS
   if (shuffle.width == 64) {
-    RunRow<Kernel64>(shuffle, from, to, count, source_end);
-    return;
+    return RunRows<Kernel64>(shuffle, rows, count, from, to, source_end);
+  }
+  if (shuffle.width == 32) {
+    return shuffle.is_joined ? RunRows<KernelJoined32>(shuffle, rows, count, from, to, source_end)
+                             : RunRows<Kernel32>(shuffle, rows, count, from, to, source_end);
+  }
+  if (GetVectorLevel() >= VectorLevel::kAvx2) {
+    return shuffle.is_joined
+               ? RunRows<KernelJoinedPairs>(shuffle, rows, count, from, to, source_end)
+               : RunRows<KernelPairs>(shuffle, rows, count, from, to, source_end);
   }
 #endif
-  RunRow<Kernel16>(shuffle, from, to, count, source_end);
+  RunRows<Kernel16>(shuffle, rows, count, from, to, source_end);
 }
 
 #else
 
-int64_t ShuffleWidth() { return 0; }
+int64_t ShuffleWidth(int64_t /*grain*/) { return 0; }
 
-bool PlanShuffle(const Group& /*group*/, const GroupRow& /*row*/, Shuffle* /*out*/) {
+bool PlanShuffle(const Group& /*group*/, const GroupRow& /*row*/, int64_t /*width*/,
+                 Shuffle* /*out*/) {
   return false;
 }
 
-void RunShuffle(const Shuffle& /*shuffle*/, const char* /*from*/, char* /*to*/, int64_t /*count*/,
-                const char* /*source_end*/) {}
+void RunShuffle(const Shuffle& /*shuffle*/, const PlaneAxis& /*rows*/, int64_t /*count*/,
+                const char* /*from*/, char* /*to*/, const char* /*source_end*/) {}
 
 #endif
 

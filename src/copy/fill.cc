@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "copy/copy_kernels.h"
+#include "copy/stream_copy.h"
 #include "copy/vector_level.h"
 
 #if DLBRIDGE_X86_KERNELS
@@ -78,6 +79,18 @@ DLBRIDGE_INLINE void FillShort(const Pattern& pattern, char* to, int64_t bytes) 
   }
 }
 
+// Shorter rows take longer to stream: the lines at their ends are written partially.
+constexpr int64_t kLeastStreamed = 4096;
+
+// Less than a line.
+inline void FillEnd(const Pattern& pattern, char* to, int64_t bytes) {
+  int64_t at = 0;
+  for (; at + 16 <= bytes; at += 16) {
+    std::memcpy(to + at, &pattern, 16);
+  }
+  FillShort(pattern, to + at, bytes - at);
+}
+
 struct Wide16 {
   using Vector = VectorOf<uint64_t>::Type;
   static constexpr int64_t kBytes = 16;
@@ -86,6 +99,7 @@ struct Wide16 {
     return Vector{pattern.halves[0], pattern.halves[1]};
   }
   DLBRIDGE_INLINE static void Store(char* to, Vector vector) { Cached::Store(to, vector); }
+  DLBRIDGE_INLINE static void Stream(char* to, Vector vector) { Streamed::Store(to, vector); }
 };
 
 template <class Wide, class T>
@@ -112,6 +126,9 @@ struct Wide32 {
   DLBRIDGE_AVX2 DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
   }
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static void Stream(char* to, Vector vector) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), vector);
+  }
 };
 
 #define DLBRIDGE_WIDE Wide32
@@ -133,6 +150,9 @@ struct Wide64 {
   }
   DLBRIDGE_AVX512 DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
     _mm512_storeu_si512(to, vector);
+  }
+  DLBRIDGE_AVX512 DLBRIDGE_INLINE static void Stream(char* to, Vector vector) {
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), vector);
   }
 };
 

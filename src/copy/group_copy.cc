@@ -32,10 +32,19 @@ void MakeGrouping(const Axes& axes, int64_t width, Grouping* out) {
   }
 }
 
+// A number whose factors 1, 2, 4 and so on divide an element and all distances in the source.
+int64_t GrainOf(const Axes& axes) {
+  int64_t grain = axes.item();
+  for (int i = 0; i < axes.count(); ++i) {
+    grain |= axes[i].from;
+  }
+  return grain;
+}
+
 // True if squares in registers are faster: an axis with adjacent elements crosses the fastest axis
 // of the target, and both are long enough.
 bool IsTransposition(const Axes& axes, int64_t width) {
-  const int64_t side = width == 16 ? 16 / axes.item() : 32 / axes.item();
+  const int64_t side = (width == 64 ? 32 : 16) / axes.item();
   const PlaneAxis& column = axes[axes.count() - 1];
   if (column.extent < side || Distance(column.from) == axes.item()) {
     return false;
@@ -80,17 +89,15 @@ void CopyRows(const Rows& rows, const char* from, char* to) {
       begin = extent - rows.shuffle->groups;
       count = rows.shuffle->groups;
     }
-    for (int64_t r = 0; r < rows.row.extent; ++r) {
-      RunShuffle(*rows.shuffle, from + (r * rows.row.from + begin * rows.column.from),
-                 to + (r * rows.row.to + begin * rows.column.to), count, rows.source_end);
-    }
+    RunShuffle(*rows.shuffle, rows.row, count, from + begin * rows.column.from,
+               to + begin * rows.column.to, rows.source_end);
   }
 }
 
 }  // namespace
 
 bool CopyGroups(Axes* axes, const char* from, char* to) {
-  const int64_t width = ShuffleWidth();
+  const int64_t width = ShuffleWidth(GrainOf(*axes));
   if (axes->bytes() < kLeastBytes || axes->item() > width / 2 || axes->item() == kVector ||
       IsTransposition(*axes, width)) {
     return false;
@@ -100,7 +107,7 @@ bool CopyGroups(Axes* axes, const char* from, char* to) {
   const PlaneAxis column = (*axes)[grouping.axes - 1];
   Shuffle shuffle;
   if (IsStreamed(column, grouping.group, axes->item()) ||
-      !PlanShuffle(grouping.group, {column.extent, column.from}, &shuffle)) {
+      !PlanShuffle(grouping.group, {column.extent, column.from}, width, &shuffle)) {
     return false;
   }
   const char* source_end = from + axes->reach();

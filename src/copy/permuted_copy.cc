@@ -149,7 +149,7 @@ void CopySquares(const Lattice& lattice, const char* from, char* to) {
 }
 
 // Elements as large as a vector need no transposition.
-void CopyVectors(const Lattice& lattice, const char* from, char* to) {
+void CopyByRows(const Lattice& lattice, const char* from, char* to) {
   for (int64_t r = 0; r < lattice.rows; ++r) {
     const char* source = from + r * kVector;
     char* target = to + lattice.row_to[r];
@@ -159,8 +159,19 @@ void CopyVectors(const Lattice& lattice, const char* from, char* to) {
   }
 }
 
-CopyLattice ChooseSquares(int64_t item) {
-  switch (item) {
+// The same in the order of the source: its lines are loaded once.
+void CopyByColumns(const Lattice& lattice, const char* from, char* to) {
+  for (int64_t c = 0; c < lattice.columns; ++c) {
+    const char* source = from + lattice.column_from[c];
+    char* target = to + c * kVector;
+    for (int64_t r = 0; r < lattice.rows; ++r) {
+      std::memcpy(target + lattice.row_to[r], source + r * kVector, kVector);
+    }
+  }
+}
+
+CopyLattice ChooseSquares(const Axes& axes) {
+  switch (axes.item()) {
     case 1:
       return CopySquares<uint8_t>;
     case 2:
@@ -170,7 +181,7 @@ CopyLattice ChooseSquares(int64_t item) {
     case 8:
       return CopySquares<uint64_t>;
     case 16:
-      return CopyVectors;
+      return axes.bytes() >= kFar ? CopyByColumns : CopyByRows;
     default:
       return nullptr;
   }
@@ -188,7 +199,7 @@ void ForEachPart(const Side& side, const Visit& visit) {
 }  // namespace
 
 bool CopyPermuted(Axes* axes, const char* from, char* to) {
-  CopyLattice copy = ChooseSquares(axes->item());
+  CopyLattice copy = ChooseSquares(*axes);
   if (copy == nullptr) {
     return false;
   }

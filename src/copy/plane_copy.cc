@@ -7,20 +7,17 @@
 #include "copy/copy_kernels.h"
 #include "copy/fill.h"
 #include "copy/run_copy.h"
+#include "copy/stream_copy.h"
 #include "copy/wide_tile.h"
 
 namespace dlbridge {
 namespace {
 
-// From this size in bytes the data is in no cache of the core, and lines are prefetched.
-// Unused without the vector kernels, like kFarBytes.
-[[maybe_unused]] constexpr int64_t kFar = 4 << 20;
-
 // The side of a block: the lines that a block touches stay in the first-level cache.
 constexpr int64_t kBlockSide = 32;
 constexpr int64_t kBlock = kBlockSide * kBlockSide;
-// The side in bytes of a block of data that is in no cache: several adjacent lines of a page are
-// used soon after each other, and the pages of a block stay in the second-level TLB.
+// The side in bytes of a block of data that is in no cache of the core: several adjacent lines of a
+// page are used soon after each other, and the pages of a block stay in the second-level TLB.
 [[maybe_unused]] constexpr int64_t kFarBytes = 1024;
 
 int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -296,11 +293,11 @@ class WideTransposition {
  public:
   static bool Suits(const Plane& plane) {
     return plane.row.extent >= kSide && plane.column.extent >= kSide &&
-           ChooseWideTile(kItem, false) != nullptr;
+           ChooseWideTile(kItem) != nullptr;
   }
   static void Run(const Plane& plane, const char* from, char* to) {
-    const WideTile streaming = Streams(plane, to) ? ChooseWideTile(kItem, true) : nullptr;
-    const WideTile tile = streaming != nullptr ? streaming : ChooseWideTile(kItem, false);
+    const WideTile streaming = Streaming(plane, to);
+    const WideTile tile = streaming != nullptr ? streaming : ChooseWideTile(kItem);
     if (plane.bytes >= kFar) {
       Cut(WholeOf(plane), kFarSide, kFarSide,
           [&](const Part& block) { CopyBlock(plane, block, tile, from, to); });
@@ -313,9 +310,9 @@ class WideTransposition {
   }
 
  private:
-  static bool Streams(const Plane& plane, const char* to) {
+  static WideTile Streaming(const Plane& plane, const char* to) {
     const auto excess = reinterpret_cast<uintptr_t>(to) % kLine;
-    return plane.bytes >= kHuge && excess == 0 && plane.row.to % kLine == 0;
+    return plane.bytes >= kHuge && excess == 0 ? ChooseStreamingTile(kItem, plane.row.to) : nullptr;
   }
   static void CopyBlock(const Plane& plane, const Part& block, WideTile tile, const char* from,
                         char* to) {

@@ -14,16 +14,36 @@
 namespace dlbridge {
 namespace {
 
+// Runs of at least so many bytes are prefetched by the processor.
+constexpr int64_t kLongRun = 512;
+
+// Prefetches the run that is 16 runs ahead. It computes with integers: the address may be outside
+// the memory.
+DLBRIDGE_INLINE void PrefetchRun(const char* from, int64_t step, int64_t bytes) {
+  const auto ahead = reinterpret_cast<uintptr_t>(from) + 16 * static_cast<uintptr_t>(step);
+  for (int64_t at = 0; at < bytes; at += kLine) {
+    __builtin_prefetch(reinterpret_cast<const void*>(ahead + static_cast<uintptr_t>(at)));
+  }
+}
+
 // In the order of the target, so that its lines are written one after the other.
-template <void (*kCopy)(const char*, char*, int64_t)>
+template <void (*kCopy)(const char*, char*, int64_t), bool kPrefetches>
 void CopyRuns(const Plane& plane, const char* from, char* to) {
   for (int64_t r = 0; r < plane.row.extent; ++r) {
     const char* source = from + r * plane.row.from;
     char* target = to + r * plane.row.to;
     for (int64_t c = 0; c < plane.column.extent; ++c) {
+      if (kPrefetches) {
+        PrefetchRun(source + c * plane.column.from, plane.column.from, plane.column.to);
+      }
       kCopy(source + c * plane.column.from, target + c * plane.column.to, plane.column.to);
     }
   }
+}
+
+void StreamRuns(const Plane& plane, const char* from, char* to) {
+  CopyRuns<StreamContiguous, false>(plane, from, to);
+  EndStreaming();
 }
 
 void CopyByLibrary(const char* from, char* to, int64_t bytes) {
@@ -72,16 +92,17 @@ DLBRIDGE_AVX2 void CopyByVectors(const char* from, char* to, int64_t bytes) {
 CopyPlane ChooseRuns(const Plane& plane) {
   // In shorter runs, the lines at both ends, which are written partially, take longer than
   // streaming saves.
-  constexpr int64_t kLeastStreamed = 64 << 10;
+  constexpr int64_t kLeastStreamed = 4 << 10;
   if (plane.bytes >= kHuge && plane.column.to >= kLeastStreamed) {
-    return CopyRuns<StreamContiguous>;
+    return StreamRuns;
   }
 #if DLBRIDGE_X86_KERNELS
   if (GetVectorLevel() >= VectorLevel::kAvx2) {
-    return CopyRuns<CopyByVectors>;
+    const bool prefetches = plane.bytes >= kFar && plane.column.to < kLongRun;
+    return prefetches ? CopyRuns<CopyByVectors, true> : CopyRuns<CopyByVectors, false>;
   }
 #endif
-  return CopyRuns<CopyByLibrary>;
+  return CopyRuns<CopyByLibrary, false>;
 }
 
 }  // namespace dlbridge

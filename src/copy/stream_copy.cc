@@ -15,41 +15,63 @@ namespace dlbridge {
 
 namespace {
 
-constexpr int64_t kVector = 64;
-constexpr int64_t kBatch = 4 * kVector;
+constexpr int64_t kLine = 64;
+constexpr int64_t kBatch = 4 * kLine;
 
-// `to` must be aligned to 64 bytes, and `bytes` a multiple of kBatch.
-__attribute__((target("avx512f"))) void Stream(const char* from, char* to, int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += kBatch) {
-    const __m512i a = _mm512_loadu_si512(from + i);
-    const __m512i b = _mm512_loadu_si512(from + i + kVector);
-    const __m512i c = _mm512_loadu_si512(from + i + 2 * kVector);
-    const __m512i d = _mm512_loadu_si512(from + i + 3 * kVector);
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), a);
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i + kVector), b);
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i + 2 * kVector), c);
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i + 3 * kVector), d);
+// In both, `to` must be aligned to a line, and `bytes` a multiple of kBatch.
+__attribute__((target("avx2"))) void StreamByHalves(const char* from, char* to, int64_t bytes) {
+  constexpr int64_t kHalf = kLine / 2;
+  for (int64_t i = 0; i < bytes; i += 4 * kHalf) {
+    const auto* source = reinterpret_cast<const __m256i*>(from + i);
+    auto* target = reinterpret_cast<__m256i*>(to + i);
+    const __m256i a = _mm256_loadu_si256(source);
+    const __m256i b = _mm256_loadu_si256(source + 1);
+    const __m256i c = _mm256_loadu_si256(source + 2);
+    const __m256i d = _mm256_loadu_si256(source + 3);
+    _mm256_stream_si256(target, a);
+    _mm256_stream_si256(target + 1, b);
+    _mm256_stream_si256(target + 2, c);
+    _mm256_stream_si256(target + 3, d);
   }
-  _mm_sfence();
+}
+__attribute__((target("avx512f"))) void StreamByLines(const char* from, char* to, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += kBatch) {
+    const auto* source = reinterpret_cast<const __m512i*>(from + i);
+    auto* target = reinterpret_cast<__m512i*>(to + i);
+    const __m512i a = _mm512_loadu_si512(source);
+    const __m512i b = _mm512_loadu_si512(source + 1);
+    const __m512i c = _mm512_loadu_si512(source + 2);
+    const __m512i d = _mm512_loadu_si512(source + 3);
+    _mm512_stream_si512(target, a);
+    _mm512_stream_si512(target + 1, b);
+    _mm512_stream_si512(target + 2, c);
+    _mm512_stream_si512(target + 3, d);
+  }
 }
 
 }  // namespace
 
 void StreamContiguous(const char* from, char* to, int64_t bytes) {
-  if (bytes < 2 * kBatch || GetVectorLevel() < VectorLevel::kAvx512Vbmi) {
+  const VectorLevel level = GetVectorLevel();
+  if (bytes < 2 * kBatch || level < VectorLevel::kAvx2) {
     std::memcpy(to, from, static_cast<size_t>(bytes));
     return;
   }
-  const auto excess = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kVector);
-  const int64_t head = (kVector - excess) % kVector;
+  const auto excess = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLine);
+  const int64_t head = (kLine - excess) % kLine;
   const int64_t streamed = (bytes - head) / kBatch * kBatch;
   std::memcpy(to, from, static_cast<size_t>(head));
-  Stream(from + head, to + head, streamed);
+  const auto stream = level >= VectorLevel::kAvx512Vbmi ? StreamByLines : StreamByHalves;
+  stream(from + head, to + head, streamed);
   const int64_t done = head + streamed;
   std::memcpy(to + done, from + done, static_cast<size_t>(bytes - done));
 }
 
+void EndStreaming() { _mm_sfence(); }
+
 #else
+
+void EndStreaming() {}
 
 void StreamContiguous(const char* from, char* to, int64_t bytes) {
   std::memcpy(to, from, static_cast<size_t>(bytes));
@@ -61,6 +83,7 @@ void CopyContiguous(const char* from, char* to, int64_t bytes) {
   constexpr int64_t kLeastStreamed = 64 << 20;
   if (bytes >= kLeastStreamed) {
     StreamContiguous(from, to, bytes);
+    EndStreaming();
   } else {
     std::memcpy(to, from, static_cast<size_t>(bytes));
   }

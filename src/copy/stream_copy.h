@@ -11,8 +11,13 @@ namespace dlbridge {
 // only from a size that depends on the shared cache, which may be hundreds of MiB.
 void CopyContiguous(const char* from, char* to, int64_t bytes);
 
-// Like memcpy, with stores that bypass the cache where the processor has vectors of 64 bytes.
+// Like memcpy, with stores that bypass the cache where the processor has vectors of 32 bytes.
+// EndStreaming must be called at the end.
 void StreamContiguous(const char* from, char* to, int64_t bytes);
+
+// Orders stores that bypass the cache before later ones, which may tell another thread that the
+// copy is complete.
+void EndStreaming();
 
 }  // namespace dlbridge
 

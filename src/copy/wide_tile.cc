@@ -66,7 +66,11 @@ struct Parts2 {
   }
   template <bool kStreams>
   DLBRIDGE_AVX2 DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
+    if constexpr (kStreams) {
+      _mm256_stream_si256(reinterpret_cast<__m256i*>(to), vector);
+    } else {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
+    }
   }
 
  private:
@@ -203,15 +207,27 @@ CopyLattice ChooseWideLattice(int64_t item, int64_t columns) {
                                                                  : nullptr;
 }
 
-WideTile ChooseWideTile(int64_t item, bool streams) {
+WideTile ChooseWideTile(int64_t item) {
   const VectorLevel level = GetVectorLevel();
   if (level >= VectorLevel::kAvx512Vbmi) {
-    return streams ? TileOf<Parts4, true>(item) : TileOf<Parts4, false>(item);
+    return TileOf<Parts4, false>(item);
   }
-  return level >= VectorLevel::kAvx2 && !streams ? TileOf<Parts2, false>(item) : nullptr;
+  return level >= VectorLevel::kAvx2 ? TileOf<Parts2, false>(item) : nullptr;
 }
 
-void EndStreaming() { _mm_sfence(); }
+WideTile ChooseStreamingTile(int64_t item, int64_t to_step) {
+  constexpr int64_t kPage = 4096;
+  const VectorLevel level = GetVectorLevel();
+  if (to_step % kLine != 0) {
+    return nullptr;
+  }
+  if (level >= VectorLevel::kAvx512Vbmi) {
+    return TileOf<Parts4, true>(item);
+  }
+  // Measured: where the lines are whole pages apart, processors with AVX2 stream them slower than
+  // they write them to the cache.
+  return level >= VectorLevel::kAvx2 && to_step % kPage != 0 ? TileOf<Parts2, true>(item) : nullptr;
+}
 
 }  // namespace dlbridge
 
@@ -219,9 +235,8 @@ void EndStreaming() { _mm_sfence(); }
 
 namespace dlbridge {
 
-WideTile ChooseWideTile(int64_t /*item*/, bool /*streams*/) { return nullptr; }
-
-void EndStreaming() {}
+WideTile ChooseWideTile(int64_t /*item*/) { return nullptr; }
+WideTile ChooseStreamingTile(int64_t /*item*/, int64_t /*to_step*/) { return nullptr; }
 
 CopyLattice ChooseWideLattice(int64_t /*item*/, int64_t /*columns*/) { return nullptr; }
 

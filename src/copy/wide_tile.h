@@ -12,11 +12,13 @@ namespace dlbridge {
 // Transposes a tile: as many lines as a line has elements. The steps are between lines, in bytes.
 using WideTile = void (*)(const char* from, int64_t from_step, char* to, int64_t to_step);
 
-// The kernel for elements of `item` bytes, or NULL if this processor or this size has none. With
-// `streams` the stores bypass the cache, if there is such a kernel: then the lines of the target
-// must be aligned to 64 bytes, and EndStreaming must be called at the end.
-WideTile ChooseWideTile(int64_t item, bool streams);
-void EndStreaming();
+// The kernel for elements of `item` bytes, or NULL if this processor or this size has none.
+WideTile ChooseWideTile(int64_t item);
+
+// The same with stores that bypass the cache, or NULL if they are not faster for lines of the
+// target that are so far apart. The lines must be aligned to 64 bytes, and EndStreaming of
+// stream_copy.h must be called at the end.
+WideTile ChooseStreamingTile(int64_t item, int64_t to_step);
 
 // The kernel for lattices of elements of `item` bytes with so many columns, or NULL if this
 // processor or this size has none.

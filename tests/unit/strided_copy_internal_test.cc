@@ -352,6 +352,21 @@ TEST_F(StridedCopyTest, OfLongRowsWithEachStep) {
   }
 }
 
+// Many rows of few elements, so that the last vector of a row is copied with the first one.
+TEST_F(StridedCopyTest, OfShortRowsWithEachStep) {
+  for (const uint32_t size : {1, 2, 4, 8, 12, 24}) {
+    for (int64_t length = 2; length <= 70; length += Scale() < 1 ? 5 : 1) {
+      for (const int64_t step : {-1, 2, -2, 3, -3, 4, 5, -7}) {
+        const int64_t pitch = length * (step < 0 ? -step : step);
+        const int64_t rows = 2048 / (length * size) + 2;
+        ASSERT_NO_FATAL_FAILURE(Check({{rows, length}, {pitch, step}, 8 * size}));
+        ASSERT_NO_FATAL_FAILURE(Check({{rows, length}, {-pitch - 1, step}, 8 * size}));
+        ASSERT_NO_FATAL_FAILURE(Check({{rows, 3, length}, {3 * pitch, 1, step}, 8 * size}));
+      }
+    }
+  }
+}
+
 // Rows of one element, of each length around the sizes of the vectors, at each place of a line.
 TEST_F(StridedCopyTest, OfRepeatedElements) {
   for (const uint32_t size : {1, 2, 4, 8, 16, 3, 12, 24, 40}) {
@@ -493,27 +508,77 @@ TEST(StridedCopyOfHugeRows, AgreesWithElementwise) {
   }
 }
 
-// The same for planes whose lines are aligned, and for contiguous memory from 64 MiB on.
+int64_t WrongElements(const int64_t* shape, const int64_t* strides, const uint32_t* from,
+                      const unsigned char* to) {
+  int64_t wrong = 0;
+  for (int64_t row = 0; row < shape[0]; ++row) {
+    for (int64_t column = 0; column < shape[1]; ++column) {
+      uint32_t found = 0;
+      std::memcpy(&found, to + (row * shape[1] + column) * 4, sizeof found);
+      wrong += found == from[row * strides[0] + column * strides[1]] ? 0 : 1;
+    }
+  }
+  return wrong;
+}
+
+// The same for planes whose lines are aligned, for repeated rows and elements, and for contiguous
+// memory from 64 MiB on.
 TEST(StridedCopyOfHugeLayouts, AgreesWithElementwise) {
   constexpr int64_t kSide = 4096 + 16;
   constexpr int64_t kElements = kSide * kSide;
   const int64_t shape[] = {kSide, kSide};
-  const int64_t layouts[][2] = {{1, kSide}, {kSide, 1}};
+  const int64_t layouts[][2] = {{1, kSide}, {kSide, 1}, {0, 1}, {1, 0}};
   std::vector<uint32_t> from(kElements);
   std::iota(from.begin(), from.end(), 1U);
   Fenced target(kElements * sizeof(uint32_t) + 4096);
-  for (const auto& strides : layouts) {
-    for (const int shift : {0, 4}) {
-      auto* to = target.begin() + shift;
-      CopyStrided({2, shape, strides, 32, 32, 32, from.data(), to});
-      int64_t wrong = 0;
-      for (int64_t i = 0; i < kElements; ++i) {
-        const int64_t offset = i / kSide * strides[0] + i % kSide * strides[1];
-        wrong += std::memcmp(to + 4 * i, &from[static_cast<size_t>(offset)], 4) == 0 ? 0 : 1;
+  for (const VectorLevel level : kLevels) {
+    if (dlbridge::LimitVectorLevel(level) != level) {
+      continue;  // not on this processor
+    }
+    for (const auto& strides : layouts) {
+      for (const int shift : {0, 4, 6}) {
+        auto* to = target.begin() + shift;
+        CopyStrided({2, shape, strides, 32, 32, 32, from.data(), to});
+        EXPECT_EQ(WrongElements(shape, strides, from.data(), to), 0)
+            << "stride " << strides[0] << ", shift " << shift << ", level " << Show(level);
       }
-      EXPECT_EQ(wrong, 0) << "stride " << strides[0] << ", shift " << shift;
     }
   }
+  dlbridge::LimitVectorLevel(VectorLevel::kAvx512Vbmi);
+}
+
+// Rows of one element that begin at any place of a line.
+TEST(StridedCopyOfHugeRepeatedElements, AgreesWithElementwise) {
+  constexpr int64_t kRows = 8000;
+  Fenced target(36 << 20);
+  for (const VectorLevel level : kLevels) {
+    if (dlbridge::LimitVectorLevel(level) != level) {
+      continue;  // not on this processor
+    }
+    for (const int64_t size : {1, 2, 4, 8, 16}) {
+      const int64_t shape[] = {kRows, 4300 / size + 1};
+      const int64_t strides[] = {1, 0};
+      const auto row_bytes = static_cast<size_t>(shape[1] * size);
+      std::vector<unsigned char> from(static_cast<size_t>(kRows * size));
+      std::iota(from.begin(), from.end(), static_cast<unsigned char>(1));
+      for (const size_t shift : {size_t{0}, static_cast<size_t>(size), size_t{3}}) {
+        auto* to = target.Place(kRows * row_bytes + shift, true);
+        const auto bits = static_cast<uint32_t>(8 * size);
+        CopyStrided({2, shape, strides, bits, bits, bits, from.data(), to});
+        int64_t wrong = 0;
+        for (int64_t r = 0; r < kRows; ++r) {
+          const unsigned char* row = to + static_cast<size_t>(r) * row_bytes;
+          const auto item = static_cast<size_t>(size);
+          wrong += std::memcmp(row, &from[static_cast<size_t>(r) * item], item) == 0 &&
+                           std::memcmp(row, row + item, row_bytes - item) == 0
+                       ? 0
+                       : 1;
+        }
+        EXPECT_EQ(wrong, 0) << "size " << size << ", shift " << shift << ", level " << Show(level);
+      }
+    }
+  }
+  dlbridge::LimitVectorLevel(VectorLevel::kAvx512Vbmi);
 }
 
 }  // namespace
