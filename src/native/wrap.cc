@@ -338,8 +338,8 @@ DLBRIDGE_NOINLINE DLBridgeStatus WrapValidated(const DLBridgeWrapSpec& spec,
   }
   InitNode(node, spec.ndim, spec.tensor_flags);
   const int64_t count =
-      ScanCompact<true>(spec.ndim, spec.shape, spec.strides, node->shape(), node->strides());
-  if (DLBRIDGE_UNLIKELY(count == 0 || !FitsCompact(subject, count))) {
+      ScanPlain<true>(spec.ndim, spec.shape, spec.strides, node->shape(), node->strides());
+  if (DLBRIDGE_UNLIKELY(count == 0 || !FitsPlain(subject, count))) {
     DiscardNode(node);
     return WrapGenerally(spec, out, error);
   }

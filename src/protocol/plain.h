@@ -46,10 +46,10 @@ DLBRIDGE_INLINE bool IsPlain(const Head& head) {
          (!kValidates || head.device_id >= 0);
 }
 
-// True if the bytes of a compact tensor of `count` elements fit; `count` is -1 for other tensors.
-// Elements that are not whole bytes are not recognised.
-DLBRIDGE_INLINE bool FitsCompact(const Head& head, const void* data, uint64_t byte_offset,
-                                 int64_t count) {
+// True if the bytes of `count` adjacent elements fit; `count` is what ScanPlain returns. Elements
+// that are not whole bytes are not recognised.
+DLBRIDGE_INLINE bool FitsPlain(const Head& head, const void* data, uint64_t byte_offset,
+                               int64_t count) {
   Head again = head;
   DLBRIDGE_FORGET(again.dtype);
   const uint32_t item_bits = again.bits() * again.lanes();
@@ -101,8 +101,8 @@ DLBRIDGE_INLINE DLBridgeStatus FillPlain(const DLTensor& source, const Head& hea
     if (data == nullptr) {
       return kUndecided;
     }
-    return FitsCompact(head, data, byte_offset, 1) ? DLBRIDGE_OK
-                                                   : CheckCopies<Managed>(node, true, error);
+    return FitsPlain(head, data, byte_offset, 1) ? DLBRIDGE_OK
+                                                 : CheckCopies<Managed>(node, true, error);
   }
   const int64_t* shape = Load(&source.shape);
   const int64_t* strides = Load(&source.strides);
@@ -114,8 +114,8 @@ DLBRIDGE_INLINE DLBridgeStatus FillPlain(const DLTensor& source, const Head& hea
     return DLBRIDGE_OK;
   }
   const int64_t count =
-      ScanCompact<true>(static_cast<int32_t>(head.ndim), shape, strides, shape_out, strides_out);
-  return DLBRIDGE_LIKELY(FitsCompact(head, data, byte_offset, count))
+      ScanPlain<true>(static_cast<int32_t>(head.ndim), shape, strides, shape_out, strides_out);
+  return DLBRIDGE_LIKELY(FitsPlain(head, data, byte_offset, count))
              ? DLBRIDGE_OK
              : CheckCopies<Managed>(node, strides != nullptr, error);
 }

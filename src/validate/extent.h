@@ -123,8 +123,8 @@ DLBRIDGE_INLINE size_t BytesOfArray(int32_t ndim) {
   return static_cast<size_t>(static_cast<uint32_t>(ndim)) * sizeof(int64_t);
 }
 
-// Copies the entries that ScanCompactAxes has not reached when it stops at the entry that ends at
-// byte `end`.
+// Copies the entries that the caller has not reached when it stops at the entry that ends at byte
+// `end`.
 template <bool kStrides, bool kCopy>
 DLBRIDGE_INLINE int64_t GiveUp(size_t end, const int64_t* shape, const int64_t* strides,
                                int64_t* shape_out, int64_t* strides_out) {
@@ -134,12 +134,41 @@ DLBRIDGE_INLINE int64_t GiveUp(size_t end, const int64_t* shape, const int64_t* 
   return -1;
 }
 
-// Fast path of ScanAxes for ndim > 0. Returns the number of elements if the strides are compact, or
-// NULL, and the product of extents fits. Returns -1 for any other tensor. With kCopy all entries
-// are copied in either case.
+// Continues ScanPlainAxes at the entry that ends at byte `end`, whose stride is not compact. The
+// later axes are compact and have `count` elements.
+template <bool kCopy>
+DLBRIDGE_INLINE int64_t ScanStridedAxes(size_t end, int64_t count, const int64_t* shape,
+                                        const int64_t* strides, int64_t* shape_out,
+                                        int64_t* strides_out) {
+  int64_t limit = count;
+  do {
+    DLBRIDGE_FORGET(end);
+    const int64_t extent = Load(EntryBefore(shape, end));
+    const int64_t stride = Load(EntryBefore(strides, end));
+    if (kCopy) {
+      *EntryBefore(shape_out, end) = extent;
+      *EntryBefore(strides_out, end) = stride;
+    }
+    int64_t reach = 0;
+    if (DLBRIDGE_UNLIKELY((extent | stride) < 0 || MulOverflows(count, extent, &count) ||
+                          MulOverflows(extent - 1, stride, &reach) ||
+                          AddOverflows(limit, reach, &limit))) {
+      return GiveUp<true, kCopy>(end, shape, strides, shape_out, strides_out);
+    }
+    end -= sizeof extent;
+  } while (end != 0);
+  const int64_t most = count > limit ? count : limit;
+  return DLBRIDGE_LIKELY(count != 0) ? most : -1;  // the limit of an empty tensor has no meaning
+}
+
+// Fast path of ScanAxes for ndim > 0. Returns what must fit: the number of elements or, if it is
+// larger, the offset past the highest element, as with strides that leave gaps. Returns -1 if a
+// number does not fit, and for negative extents; if the strides are not compact, also for negative
+// strides and extents of 0; if strides are filled in, also for extents of 0. With kCopy all extents
+// are copied in each case, and all strides that are given.
 template <bool kStrides, bool kCopy>
-DLBRIDGE_INLINE int64_t ScanCompactAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
-                                        int64_t* shape_out, int64_t* strides_out) {
+DLBRIDGE_INLINE int64_t ScanPlainAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                                      int64_t* shape_out, int64_t* strides_out) {
   int64_t product = 1;
   int64_t signs = 0;
   size_t end = BytesOfArray(ndim);
@@ -151,7 +180,9 @@ DLBRIDGE_INLINE int64_t ScanCompactAxes(int32_t ndim, const int64_t* shape, cons
       *EntryBefore(strides_out, end) = stride;
     }
     if (DLBRIDGE_UNLIKELY(kStrides && stride != product)) {
-      return GiveUp<kStrides, kCopy>(end, shape, strides, shape_out, strides_out);
+      return signs < 0
+                 ? GiveUp<kStrides, kCopy>(end, shape, strides, shape_out, strides_out)
+                 : ScanStridedAxes<kCopy>(end, product, shape, strides, shape_out, strides_out);
     }
     if (DLBRIDGE_UNLIKELY(MulOverflows(product, extent, &product))) {
       return GiveUp<kStrides, kCopy>(end, shape, strides, shape_out, strides_out);
@@ -172,28 +203,43 @@ DLBRIDGE_INLINE int64_t ScanCompactAxes(int32_t ndim, const int64_t* shape, cons
 }
 
 template <bool kCopy>
-DLBRIDGE_INLINE int64_t ScanCompact(int32_t ndim, const int64_t* shape, const int64_t* strides,
-                                    int64_t* shape_out, int64_t* strides_out) {
+DLBRIDGE_INLINE int64_t ScanPlain(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                                  int64_t* shape_out, int64_t* strides_out) {
   if (DLBRIDGE_UNLIKELY(ndim == 0)) {
     return 1;
   }
   return DLBRIDGE_LIKELY(strides != nullptr)
-             ? ScanCompactAxes<true, kCopy>(ndim, shape, strides, shape_out, strides_out)
-             : ScanCompactAxes<false, kCopy>(ndim, shape, nullptr, shape_out, strides_out);
+             ? ScanPlainAxes<true, kCopy>(ndim, shape, strides, shape_out, strides_out)
+             : ScanPlainAxes<false, kCopy>(ndim, shape, nullptr, shape_out, strides_out);
+}
+
+// Copies the shape without checking it, and fills in the strides as ScanAxes does.
+DLBRIDGE_COLD inline void FillOddAxes(size_t ndim, const int64_t* shape, int64_t* shape_out,
+                                      int64_t* strides_out) {
+  ScanAxes<false, true>(static_cast<int32_t>(ndim), shape, nullptr, shape_out, strides_out);
 }
 
 // Copies shape and strides without checking them; NULL strides are filled in as ScanAxes does.
 DLBRIDGE_INLINE void CopyAxes(int32_t ndim, const int64_t* shape, const int64_t* strides,
                               int64_t* shape_out, int64_t* strides_out) {
-  if (DLBRIDGE_UNLIKELY(strides == nullptr)) {
-    ScanAxes<false, true>(ndim, shape, nullptr, shape_out, strides_out);
+  if (DLBRIDGE_UNLIKELY(ndim == 0)) {
     return;
   }
-  for (size_t end = BytesOfArray(ndim); end != 0; end -= sizeof *shape) {
-    DLBRIDGE_FORGET(end);
+  if (strides == nullptr) {
+    if (DLBRIDGE_UNLIKELY(
+            (ScanPlainAxes<false, true>(ndim, shape, nullptr, shape_out, strides_out) < 0))) {
+      FillOddAxes(BytesOfArray(ndim) / sizeof *shape, shape, shape_out, strides_out);
+    }
+    return;
+  }
+  size_t end = BytesOfArray(ndim);
+  DLBRIDGE_FORGET(end);  // a variable of its own
+  do {
     *EntryBefore(shape_out, end) = Load(EntryBefore(shape, end));
     *EntryBefore(strides_out, end) = Load(EntryBefore(strides, end));
-  }
+    DLBRIDGE_FORGET(end);
+    end -= sizeof *shape;
+  } while (end != 0);
 }
 
 // Is an extent 0?

@@ -513,9 +513,9 @@ void CheckTensor(const Subject& subject, const Policy& policy, Sink* sink) {
 
 // ---------------------------------------------------------------------------------- fast path
 
-// Most tensors are compact and break no rule. These predicates recognise such tensors with as
-// little code as possible. A tensor that they do not recognise may still be valid: the checks above
-// decide.
+// Most tensors are compact, permuted or sliced, and break no rule. These predicates recognise such
+// tensors with as little code as possible. A tensor that they do not recognise may still be valid:
+// the checks above decide.
 
 // True if the struct breaks no rule of the default policy.
 DLBRIDGE_INLINE bool IsPlainHead(const Subject& subject) {
@@ -528,9 +528,9 @@ DLBRIDGE_INLINE bool IsPlainHead(const Subject& subject) {
               : tensor.data != nullptr);
 }
 
-// True if the bytes of a compact tensor of `count` elements fit; `count` is -1 for other tensors.
-// Elements that are not whole bytes are not recognised.
-DLBRIDGE_INLINE bool FitsCompact(const Subject& subject, int64_t count) {
+// True if the bytes of `count` adjacent elements fit; `count` is what ScanPlain returns. Elements
+// that are not whole bytes are not recognised.
+DLBRIDGE_INLINE bool FitsPlain(const Subject& subject, int64_t count) {
   const DLTensor& tensor = subject.tensor;
   const uint32_t item_bits = static_cast<uint32_t>(tensor.dtype.bits) * tensor.dtype.lanes;
   int64_t bytes = 0;
@@ -547,8 +547,8 @@ DLBRIDGE_INLINE bool FitsCompact(const Subject& subject, int64_t count) {
 DLBRIDGE_INLINE bool IsPlainlyValid(const Subject& subject) {
   const DLTensor& tensor = subject.tensor;
   return IsPlainHead(subject) &&
-         FitsCompact(subject, ScanCompact<false>(tensor.ndim, tensor.shape, tensor.strides, nullptr,
-                                                 nullptr));
+         FitsPlain(subject,
+                   ScanPlain<false>(tensor.ndim, tensor.shape, tensor.strides, nullptr, nullptr));
 }
 
 // Validates by the default policy. The fields are separate parameters, so that callers keep them in
