@@ -181,10 +181,9 @@ DLBRIDGE_INLINE DLBridgeStatus MakePlain(DLManagedTensor* source, Node** out,
 // Not inlined, so that the entry point only jumps to one of these functions. It needs no stack
 // frame and, since the parameters are its own, moves no argument.
 template <uint32_t kOptions>
-DLBRIDGE_NOINLINE DLBridgeStatus UpgradePlain(DLManagedTensor* source,
-                                              const DLBridgeConvertOptions* /*options*/,
-                                              DLManagedTensorVersioned** out,
-                                              DLBridgeError* error) {
+DLBRIDGE_NOINLINE DLBRIDGE_NOCLONE DLBridgeStatus
+UpgradePlain(DLManagedTensor* source, const DLBridgeConvertOptions* /*options*/,
+             DLManagedTensorVersioned** out, DLBridgeError* error) {
   Node* node = nullptr;
   const DLBridgeStatus status = MakePlain<kOptions>(source, &node, error);
   if (DLBRIDGE_UNLIKELY(status != DLBRIDGE_OK)) {
@@ -227,18 +226,22 @@ DLBRIDGE_INLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
   return DLBRIDGE_OK;
 }
 
-// WithPlainBits calls `function` with the bits of plain options as a constant.
+// Calls `function` with the bits of plain options as a constant.
 constexpr uint32_t kSkip = DLBRIDGE_CONVERT_SKIP_VALIDATION;
 constexpr uint32_t kVouch = DLBRIDGE_CONVERT_VOUCH_WRITABLE;
 static_assert((kSkip | kVouch) == kPlainBits, "one case for each combination");
 template <class Function>
 DLBRIDGE_INLINE DLBridgeStatus WithPlainBits(uint32_t options, Function function) {
-  if ((options & kSkip) != 0) {
-    return (options & kVouch) != 0 ? function(std::integral_constant<uint32_t, kSkip | kVouch>())
-                                   : function(std::integral_constant<uint32_t, kSkip>());
+  switch (options & kPlainBits) {
+    case 0:
+      return function(std::integral_constant<uint32_t, 0>());
+    case kSkip:
+      return function(std::integral_constant<uint32_t, kSkip>());
+    case kVouch:
+      return function(std::integral_constant<uint32_t, kVouch>());
+    default:
+      return function(std::integral_constant<uint32_t, kPlainBits>());
   }
-  return (options & kVouch) != 0 ? function(std::integral_constant<uint32_t, kVouch>())
-                                 : function(std::integral_constant<uint32_t, 0>());
 }
 
 // ------------------------------------------------------------------------ dlbridge-owned sources

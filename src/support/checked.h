@@ -9,6 +9,13 @@
 #define DLBRIDGE_UNLIKELY(condition) __builtin_expect(!!(condition), false)
 #define DLBRIDGE_COLD __attribute__((cold, noinline))
 #define DLBRIDGE_NOINLINE __attribute__((noinline))
+// Keeps the parameters of a function. gcc removes those that the function does not read, and a
+// caller that passes on its own would then move the others.
+#if defined(__GNUC__) && !defined(__clang__)
+#define DLBRIDGE_NOCLONE __attribute__((noclone))
+#else
+#define DLBRIDGE_NOCLONE
+#endif
 // A library without drivers is optimised for its size.
 #ifdef DLBRIDGE_WITHOUT_DEVICES
 #define DLBRIDGE_INLINE inline

@@ -52,8 +52,9 @@ DLBRIDGE_INLINE bool IsPlain(const DLBridgeConvertOptions* options) {
   if (DLBRIDGE_UNLIKELY(SizeOf(options) != sizeof *options)) {
     return false;
   }
-  const uint64_t rest = (options->options & ~kPlainBits) | Packed(options->version) |
-                        options->tensor_flags | reinterpret_cast<uintptr_t>(options->policy) |
+  const uint64_t rest = (options->options & ~kPlainBits) | options->version.major |
+                        options->version.minor | options->tensor_flags |
+                        reinterpret_cast<uintptr_t>(options->policy) |
                         reinterpret_cast<uintptr_t>(options->allocator);
   return rest == 0;
 }
