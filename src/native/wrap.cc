@@ -268,9 +268,9 @@ DLBRIDGE_INLINE bool IsUsual(const DLBridgeWrapSpec* spec) {
     return false;
   }
   const uint64_t rest =
-      (spec->options & ~uint32_t{DLBRIDGE_WRAP_SKIP_VALIDATION}) | Packed(spec->version) |
-      spec->buffer_size | reinterpret_cast<uintptr_t>(spec->policy) | spec->buffer.context |
-      spec->buffer.reserved | static_cast<uint32_t>(spec->buffer.backend) |
+      (spec->options & ~uint32_t{DLBRIDGE_WRAP_SKIP_VALIDATION}) | spec->version.major |
+      spec->version.minor | spec->buffer_size | reinterpret_cast<uintptr_t>(spec->policy) |
+      spec->buffer.context | spec->buffer.reserved | static_cast<uint32_t>(spec->buffer.backend) |
       (static_cast<uint32_t>(spec->buffer.kind) & ~uint32_t{DLBRIDGE_BUFFER_ADDRESS}) |
       (spec->tensor_flags & ~kAllFlags);
   return rest == 0 && !IsAbove(spec->ndim, DLBRIDGE_MAX_NDIM) &&
@@ -278,27 +278,51 @@ DLBRIDGE_INLINE bool IsUsual(const DLBridgeWrapSpec* spec) {
          spec->dtype.code < DtypesKnownTo(kNewestVersion) && IsUsualDevice(spec->device);
 }
 
+// Makes `node` the root of the memory of a usual spec, except for its arrays.
+DLBRIDGE_INLINE void FillUsual(const DLBridgeWrapSpec& spec, uint64_t ndim, Node* node) {
+  constexpr DLPackVersion kLabel = ToDLPack(kDefaultVersion);
+  const RootFields fields = {spec.tensor_flags, kLabel.minor, SourceKind::kWrapped, false, false};
+  InitRoot(node, ndim, fields, nullptr);
+  DLManagedTensorVersioned& made = node->versioned;
+  made.version.major = kLabel.major;
+  made.version.minor = kLabel.minor;
+  made.manager_ctx = node;
+  made.deleter = DeleteVersioned;
+  made.flags = spec.tensor_flags;
+  made.dl_tensor.data = reinterpret_cast<void*>(spec.buffer.handle);
+  made.dl_tensor.device = spec.device;
+  made.dl_tensor.ndim = static_cast<int32_t>(ndim);
+  made.dl_tensor.dtype = spec.dtype;
+  auto* shape = reinterpret_cast<int64_t*>(node + 1);
+  made.dl_tensor.shape = shape;
+  made.dl_tensor.strides = shape + ndim;
+  made.dl_tensor.byte_offset = spec.byte_offset;
+  auto* tail = reinterpret_cast<WrapTail*>(shape + 2 * ndim);
+  tail->release = spec.release;
+  tail->context = spec.release_context;
+  tail->buffer.backend = DLBRIDGE_BACKEND_NONE;
+  tail->buffer.kind = DLBRIDGE_BUFFER_ADDRESS;
+  tail->buffer.handle = spec.buffer.handle;
+  tail->buffer.context = 0;
+  tail->buffer.reserved = 0;
+  tail->entry = 0;
+  tail->driver = DLBRIDGE_BACKEND_NONE;
+  tail->retained = false;
+  tail->on_stream = false;
+}
+
 // Without validation: makes a node with everything as it was given.
 DLBRIDGE_NOINLINE DLBridgeStatus WrapUnchecked(const DLBridgeWrapSpec& spec,
                                                DLManagedTensorVersioned** out,
                                                DLBridgeError* error) {
-  const int32_t ndim = spec.ndim;
-  Node* node = AllocateNode(ndim, sizeof(WrapTail));
+  const auto ndim = static_cast<uint32_t>(spec.ndim);
+  auto* node = static_cast<Node*>(std::malloc(NodeSize(ndim) + sizeof(WrapTail)));
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RejectMemory(error);
   }
-  InitNode(node, ndim, spec.tensor_flags);
-  CopyAxes(ndim, spec.shape, spec.strides, node->shape(), node->strides());
-  const DLTensor tensor = {reinterpret_cast<void*>(spec.buffer.handle),
-                           spec.device,
-                           ndim,
-                           spec.dtype,
-                           nullptr,
-                           nullptr,
-                           spec.byte_offset};
-  FillVersioned(node, tensor, ToDLPack(kDefaultVersion));
-  FillTail(spec, static_cast<WrapTail*>(node->tail()));
-  BecomeRoot(node, SourceKind::kWrapped, nullptr);
+  FillUsual(spec, ndim, node);
+  auto* shape = reinterpret_cast<int64_t*>(node + 1);
+  CopyAxes(static_cast<int32_t>(ndim), spec.shape, spec.strides, shape, shape + ndim);
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }
@@ -336,27 +360,26 @@ DLBRIDGE_NOINLINE DLBridgeStatus WrapValidated(const DLBridgeWrapSpec& spec,
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RejectMemory(error);
   }
-  InitNode(node, spec.ndim, spec.tensor_flags);
+  auto* shape = reinterpret_cast<int64_t*>(node + 1);
   const int64_t count =
-      ScanPlain<true>(spec.ndim, spec.shape, spec.strides, node->shape(), node->strides());
+      ScanPlain<true>(spec.ndim, spec.shape, spec.strides, shape, shape + spec.ndim);
   if (DLBRIDGE_UNLIKELY(count == 0 || !FitsPlain(subject, count))) {
     DiscardNode(node);
     return WrapGenerally(spec, out, error);
   }
-  FillVersioned(node, subject.tensor, ToDLPack(kDefaultVersion));
-  FillTail(spec, static_cast<WrapTail*>(node->tail()));
-  BecomeRoot(node, SourceKind::kWrapped, nullptr);
+  FillUsual(spec, static_cast<uint32_t>(spec.ndim), node);
   *out = &node->versioned;
   return DLBRIDGE_OK;
 }
 
-DLBRIDGE_NOINLINE DLBridgeStatus WrapAsDemanded(const DLBridgeWrapSpec& spec,
+DLBRIDGE_NOINLINE DLBridgeStatus WrapAsDemanded(const DLBridgeWrapSpec* spec,
                                                 DLManagedTensorVersioned** out,
                                                 DLBridgeError* error) {
+  DLBRIDGE_TRY(CheckStruct(spec, "spec", error));
   Options options;
-  DLBRIDGE_TRY(ReadWrapOptions(spec, &options, error));
-  DLBRIDGE_TRY(CheckNative(spec, error));
-  return WrapBy(spec, options, out, error);
+  DLBRIDGE_TRY(ReadWrapOptions(*spec, &options, error));
+  DLBRIDGE_TRY(CheckNative(*spec, error));
+  return WrapBy(*spec, options, out, error);
 }
 
 DLBridgeStatus WrapLegacy(const DLBridgeWrapSpec& spec, DLManagedTensor** out,
@@ -396,8 +419,7 @@ DLBridgeStatus dlbridge_wrap(const DLBridgeWrapSpec* spec, DLManagedTensorVersio
     return spec->options == 0 ? dlbridge::WrapValidated(*spec, out, error)
                               : dlbridge::WrapUnchecked(*spec, out, error);
   }
-  DLBRIDGE_TRY(dlbridge::CheckStruct(spec, "spec", error));
-  return dlbridge::WrapAsDemanded(*spec, out, error);
+  return dlbridge::WrapAsDemanded(spec, out, error);
 }
 
 DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec* spec, DLManagedTensor** out,

@@ -27,16 +27,17 @@ void FreeAllocation(const AllocationTail& tail) {
   }
 }
 
-// The memory is released before its context.
+// The memory is released before its context. `release` gets the buffer in the node, which is
+// therefore freed last.
 DLBRIDGE_NOINLINE void DestroyWrapped(Node* root, const DLBridgeStream* stream) {
-  const WrapTail tail = *static_cast<WrapTail*>(root->tail());
-  std::free(root);
+  const auto& tail = *static_cast<const WrapTail*>(root->tail());
   if (tail.release != nullptr) {
     tail.release(tail.context, &tail.buffer, stream);
   }
   if (DLBRIDGE_UNLIKELY(tail.retained || tail.entry != 0)) {
     EndKeeping(tail);
   }
+  std::free(root);
 }
 
 DLBRIDGE_NOINLINE void DestroyAllocation(Node* root) {
@@ -59,23 +60,29 @@ DLBRIDGE_NOINLINE void DestroyInStorage(Node* root) {
   ReturnStorage(root);
 }
 
-// Called when the last handle has been released. The node is freed first, so that the source's
-// deleter is a tail call: a chain of sources does not use up the stack.
+// Frees the node first, so that the source's deleter is a tail call: a chain of sources does not
+// use up the stack.
+template <class Managed>
+DLBRIDGE_INLINE void DestroyForeign(Node* root) {
+  void* source = root->source;
+  std::free(root);
+  return ReleaseSource<Managed>(source);
+}
+
+// Called when the last handle has been released.
 DLBRIDGE_NOINLINE void DestroyRoot(Node* root) {
   if (DLBRIDGE_UNLIKELY(root->in_storage)) {
     return DestroyInStorage(root);
   }
-  void* source = root->source;
   const SourceKind kind = root->source_kind;
-  if (DLBRIDGE_LIKELY(kind == SourceKind::kLegacy)) {
-    std::free(root);
-    return ReleaseSource<DLManagedTensor>(source);
+  if (kind == SourceKind::kWrapped) {
+    return DestroyWrapped(root, nullptr);
   }
-  if (kind == SourceKind::kVersioned) {
-    std::free(root);
-    return ReleaseSource<DLManagedTensorVersioned>(source);
+  if (kind == SourceKind::kAllocation) {
+    return DestroyAllocation(root);
   }
-  return kind == SourceKind::kWrapped ? DestroyWrapped(root, nullptr) : DestroyAllocation(root);
+  return kind == SourceKind::kLegacy ? DestroyForeign<DLManagedTensor>(root)
+                                     : DestroyForeign<DLManagedTensorVersioned>(root);
 }
 
 bool LeaveOwners(Node* root) { return root->owners.fetch_sub(1, std::memory_order_acq_rel) == 1; }
@@ -88,18 +95,26 @@ DLBRIDGE_NOINLINE void LeaveStorage(Node* node) {
   ReturnStorage(node);
 }
 
-// Releases a handle that is not the only one, or not the root.
+// Frees the last handle, which is not the root, and destroys the root.
+DLBRIDGE_NOINLINE void DestroyApart(Node* node, Node* root) {
+  std::free(node);
+  return DestroyRoot(root);
+}
+
+// Releases a handle that is not the only one, or not the root. Ends in a tail call on every path,
+// so that no register is saved.
 DLBRIDGE_NOINLINE void LeaveRoot(Node* node) {
   Node* root = node->root;
-  if (root != node) {
-    if (DLBRIDGE_UNLIKELY(node->in_storage)) {
-      return LeaveStorage(node);
+  if (root == node) {
+    if (LeaveOwners(root)) {
+      DestroyRoot(root);
     }
-    std::free(node);
+    return;
   }
-  if (LeaveOwners(root)) {
-    return DestroyRoot(root);
+  if (DLBRIDGE_UNLIKELY(node->in_storage)) {
+    return LeaveStorage(node);
   }
+  return DLBRIDGE_UNLIKELY(LeaveOwners(root)) ? DestroyApart(node, root) : std::free(node);
 }
 
 }  // namespace
@@ -148,12 +163,8 @@ DLBRIDGE_INLINE bool HoldsLegacyOnHeap(const Node& node) {
 DLBRIDGE_INLINE void Release(Node* node) {
   // Only an owner can add another one, so the sole owner needs no atomic read-modify-write.
   if (DLBRIDGE_LIKELY(node->root == node && node->owners.load(std::memory_order_acquire) == 1)) {
-    if (DLBRIDGE_UNLIKELY(!HoldsLegacyOnHeap(*node))) {
-      return DestroyRoot(node);
-    }
-    void* source = node->source;
-    std::free(node);
-    return ReleaseSource<DLManagedTensor>(source);
+    return DLBRIDGE_LIKELY(HoldsLegacyOnHeap(*node)) ? DestroyForeign<DLManagedTensor>(node)
+                                                     : DestroyRoot(node);
   }
   return LeaveRoot(node);
 }

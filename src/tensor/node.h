@@ -122,13 +122,14 @@ DLBRIDGE_INLINE void InitNode(Node* node, int32_t ndim, uint64_t flags) {
   node->wraps_source = false;
 }
 
-// The same for another handle of the data of `sibling`, which is on the heap. ndim and all fields
-// after it are copied at once; source_kind has no meaning outside a root.
-DLBRIDGE_INLINE void InitShare(Node* node, const Node& sibling, uint64_t flags) {
-  constexpr size_t kBytes = sizeof(Node) - offsetof(Node, ndim);
-  static_assert(kBytes == 12, "ndim, source_kind, in_storage, wraps_source, minor");
+// The same for another handle of the data of `sibling`, which is on the heap. All fields after ndim
+// are copied at once; source_kind has no meaning outside a root.
+DLBRIDGE_INLINE void InitShare(Node* node, const Node& sibling, int32_t ndim, uint64_t flags) {
+  constexpr size_t kBytes = sizeof(Node) - offsetof(Node, source_kind);
+  static_assert(kBytes == 8, "source_kind, in_storage, wraps_source, minor");
   node->flags = flags;
-  std::memcpy(&node->ndim, &sibling.ndim, kBytes);
+  node->ndim = ndim;
+  std::memcpy(&node->source_kind, &sibling.source_kind, kBytes);
 }
 
 // Fills all fields of a new root at once. For plain conversions; InitNode, FillVersioned or

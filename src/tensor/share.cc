@@ -10,9 +10,10 @@ namespace {
 
 // Shape and strides are one block in every node, so one loop over pairs of numbers copies both.
 DLBRIDGE_INLINE void CopyArrays(const int64_t* from, int32_t ndim, int64_t* to) {
-  const int64_t* end = from + 2 * static_cast<ptrdiff_t>(ndim);
-  for (; from != end; from += 2, to += 2) {
-    std::memcpy(to, from, 2 * sizeof(int64_t));
+  constexpr size_t kPair = 2 * sizeof(int64_t);
+  for (size_t end = 2 * BytesOfArray(ndim); end != 0; end -= kPair) {
+    DLBRIDGE_FORGET(end);
+    std::memcpy(EntryBefore(to, end) - 1, EntryBefore(from, end) - 1, kPair);
   }
 }
 
@@ -24,13 +25,15 @@ DLBRIDGE_INLINE bool IsUnchanged(const DLManagedTensorVersioned& copy, Node* sib
 
 // Completes a node whose struct is a copy of the sibling's.
 DLBRIDGE_INLINE DLManagedTensorVersioned* JoinSibling(Node* node, Node* sibling) {
+  const int32_t ndim = sibling->ndim;
   // If the owner has set READ_ONLY, the share is READ_ONLY, too.
-  InitShare(node, *sibling, node->versioned.flags);
-  CopyArrays(sibling->shape(), sibling->ndim, node->shape());
+  InitShare(node, *sibling, ndim, node->versioned.flags);
+  int64_t* shape = node->shape();
+  CopyArrays(sibling->shape(), ndim, shape);
   node->versioned.manager_ctx = node;
   node->versioned.deleter = DeleteVersioned;
-  node->versioned.dl_tensor.shape = node->shape();
-  node->versioned.dl_tensor.strides = node->strides();
+  node->versioned.dl_tensor.shape = shape;
+  node->versioned.dl_tensor.strides = shape + ndim;
   JoinRoot(node, sibling);
   return &node->versioned;
 }

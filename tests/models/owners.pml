@@ -73,6 +73,7 @@ inline Release(n) {
   :: r == n && seen == 1 -> DestroyRoot(r)
   :: else ->
     /* src/tensor/node.cc: DLBRIDGE_NOINLINE void LeaveRoot(Node* node) { */
+    LeaveOwners(r);
 #ifdef BUG_FREES_ROOT
     Free(n);
 #else
@@ -81,7 +82,6 @@ inline Release(n) {
     :: else
     fi;
 #endif
-    LeaveOwners(r);
     if
     :: seen == 1 -> DestroyRoot(r)
     :: else
