@@ -148,8 +148,9 @@ func perTensor(b *testing.B, spent time.Duration, unit string) {
 func BenchmarkUpgradeMany64InC(b *testing.B) {
 	pointers := statics(b)
 	b.ResetTimer()
-	ctest.RepeatUpgradeMany(pointers, b.N)
+	upgrading := ctest.RepeatUpgradeMany(pointers, b.N)
 	perTensor(b, b.Elapsed(), "ns/tensor")
+	perTensor(b, upgrading, "ns/upgrade")
 }
 
 func BenchmarkImportMany64(b *testing.B) {

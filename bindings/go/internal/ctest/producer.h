@@ -62,7 +62,8 @@ void ctest_repeat_validate(uintptr_t legacy, int64_t count);
 void ctest_repeat_upgrade(uintptr_t legacy, int64_t count);
 void ctest_repeat_share(uintptr_t versioned, int64_t count);
 // `size` is at most 64.
-void ctest_repeat_upgrade_many(const uintptr_t* legacy, size_t size, int64_t count);
+// Returns the nanoseconds of the upgrades, without the releases.
+int64_t ctest_repeat_upgrade_many(const uintptr_t* legacy, size_t size, int64_t count);
 void ctest_nothing(void);
 
 #endif  // DLBRIDGE_GO_CTEST_PRODUCER_H_

@@ -6,7 +6,10 @@ package ctest
 // #include "producer.h"
 import "C"
 
-import "unsafe"
+import (
+	"time"
+	"unsafe"
+)
 
 // RepeatMalloc allocates and frees 128 bytes.
 func RepeatMalloc(count int) { C.ctest_repeat_malloc(C.int64_t(count)) }
@@ -29,11 +32,13 @@ func RepeatShare(versioned unsafe.Pointer, count int) {
 // Nothing is an empty crossing.
 func Nothing() { C.ctest_nothing() }
 
-// RepeatUpgradeMany upgrades 64 tensors in one call and releases the results.
-func RepeatUpgradeMany(legacy []unsafe.Pointer, count int) {
+// RepeatUpgradeMany upgrades 64 tensors in one call and releases the results. It returns the time of the
+// upgrades.
+func RepeatUpgradeMany(legacy []unsafe.Pointer, count int) time.Duration {
 	numbers := make([]C.uintptr_t, 64)
 	for i := range numbers {
 		numbers[i] = C.uintptr_t(uintptr(legacy[i]))
 	}
-	C.ctest_repeat_upgrade_many(&numbers[0], C.size_t(len(numbers)), C.int64_t(count))
+	upgrading := C.ctest_repeat_upgrade_many(&numbers[0], C.size_t(len(numbers)), C.int64_t(count))
+	return time.Duration(upgrading)
 }
