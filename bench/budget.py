@@ -77,8 +77,8 @@ def counted(build):
     from instructions import count  # which needs valgrind
 
     found = count(pathlib.Path(build) / "bench/core_instructions", "--budget")
-    # operation/ndim/strides/extent -> operation/ndim
-    names = {name: "/".join(name.split("/")[:2]) for name in found}
+    # operation/ndim/strides/extent -> operation/ndim, and the strides unless they are given
+    names = {name: name.rsplit("/", 1)[0].removesuffix("/given") for name in found}
     ours = (name for name in sorted(found) if name != "nothing" and not name.startswith("tvm"))
     return {names[name]: round(found[name]) for name in ours}
 

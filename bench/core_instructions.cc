@@ -57,6 +57,18 @@ struct CountAll {
   }
 };
 
+// For the budget: other strides at one ndim. A batch's cost depends on what the allocator has
+// cached.
+struct CountOtherStrides {
+  template <typename Class>
+  void Operation(const char* name) {
+    if (std::strstr(name, "_64") == nullptr) {
+      CountAll::Case<Class>(name, {4, Strides::kNull, 2});
+      CountAll::Case<Class>(name, {4, Strides::kPermuted, 2});
+    }
+  }
+};
+
 // For the budget: compact strides at three ndim.
 struct CountForBudget {
   template <typename Class>
@@ -80,6 +92,8 @@ int main(int count, char** words) {
     CountForBudget visitor;
     dlbridge_bench::VisitOperations(visitor);
     dlbridge_bench::VisitMoreOperations(visitor);
+    CountOtherStrides others;
+    dlbridge_bench::VisitOperations(others);
   } else {
     CountAll visitor;
     dlbridge_bench::VisitOperations(visitor);
