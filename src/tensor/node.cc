@@ -27,16 +27,27 @@ void FreeAllocation(const AllocationTail& tail) {
   }
 }
 
-// The memory is released before its context. `release` gets the buffer in the node, which is
-// therefore freed last.
-DLBRIDGE_NOINLINE void DestroyWrapped(Node* root, const DLBridgeStream* stream) {
-  const auto& tail = *static_cast<const WrapTail*>(root->tail());
+// `release` gets the buffer in the root, which is therefore freed last.
+DLBRIDGE_INLINE void ReleaseMemory(const WrapTail& tail, const DLBridgeStream* stream) {
   if (tail.release != nullptr) {
     tail.release(tail.context, &tail.buffer, stream);
   }
+}
+
+// The memory is released before its context.
+DLBRIDGE_NOINLINE void DestroyKeeping(Node* root, const DLBridgeStream* stream) {
+  const auto& tail = *static_cast<const WrapTail*>(root->tail());
+  ReleaseMemory(tail, stream);
+  EndKeeping(tail);
+  std::free(root);
+}
+
+DLBRIDGE_NOINLINE void DestroyWrapped(Node* root, const DLBridgeStream* stream) {
+  const auto& tail = *static_cast<const WrapTail*>(root->tail());
   if (DLBRIDGE_UNLIKELY(tail.retained || tail.entry != 0)) {
-    EndKeeping(tail);
+    return DestroyKeeping(root, stream);
   }
+  ReleaseMemory(tail, stream);
   std::free(root);
 }
 
@@ -101,20 +112,21 @@ DLBRIDGE_NOINLINE void DestroyApart(Node* node, Node* root) {
   return DestroyRoot(root);
 }
 
-// Releases a handle that is not the only one, or not the root. Ends in a tail call on every path,
-// so that no register is saved.
-DLBRIDGE_NOINLINE void LeaveRoot(Node* node) {
-  Node* root = node->root;
-  if (root == node) {
-    if (LeaveOwners(root)) {
-      DestroyRoot(root);
-    }
-    return;
-  }
+// Releases a handle that is not the root. Ends in a tail call on every path, so that no register is
+// saved.
+DLBRIDGE_INLINE void LeaveApart(Node* node) {
   if (DLBRIDGE_UNLIKELY(node->in_storage)) {
     return LeaveStorage(node);
   }
+  Node* root = Load(&node->root);  // read anew, so that the common path keeps it in no register
   return DLBRIDGE_UNLIKELY(LeaveOwners(root)) ? DestroyApart(node, root) : std::free(node);
+}
+
+// Releases the root as a handle.
+DLBRIDGE_NOINLINE void LeaveRoot(Node* root) {
+  if (LeaveOwners(root)) {
+    DestroyRoot(root);
+  }
 }
 
 }  // namespace
@@ -166,7 +178,7 @@ DLBRIDGE_INLINE void Release(Node* node) {
     return DLBRIDGE_LIKELY(HoldsLegacyOnHeap(*node)) ? DestroyForeign<DLManagedTensor>(node)
                                                      : DestroyRoot(node);
   }
-  return LeaveRoot(node);
+  return node->root == node ? LeaveRoot(node) : LeaveApart(node);
 }
 
 void ReleaseNode(Node* node) { Release(node); }

@@ -8,26 +8,34 @@
 namespace dlbridge {
 namespace {
 
+// Read again after the allocation, during which fewer values are kept then. It never changes.
+DLBRIDGE_INLINE size_t NdimOf(const Node& node) {
+  size_t ndim = static_cast<uint32_t>(Load(&node.ndim));
+  DLBRIDGE_FORGET(ndim);
+  return ndim;
+}
+
 // Shape and strides are one block in every node, so one loop over pairs of numbers copies both.
-DLBRIDGE_INLINE void CopyArrays(const int64_t* from, int32_t ndim, int64_t* to) {
+DLBRIDGE_INLINE void CopyArrays(const int64_t* from, size_t ndim, int64_t* to) {
   constexpr size_t kPair = 2 * sizeof(int64_t);
-  for (size_t end = 2 * BytesOfArray(ndim); end != 0; end -= kPair) {
+  for (size_t end = ndim * kPair; end != 0; end -= kPair) {
     DLBRIDGE_FORGET(end);
     std::memcpy(EntryBefore(to, end) - 1, EntryBefore(from, end) - 1, kPair);
   }
 }
 
 // True if the struct, here its copy in a new node, is as `sibling` recorded it; the flags aside.
-DLBRIDGE_INLINE bool IsUnchanged(const DLManagedTensorVersioned& copy, Node* sibling) {
-  return HasOwnArrays(sibling, copy.dl_tensor) && copy.version.major == kMajor &&
+DLBRIDGE_INLINE bool IsUnchanged(const DLManagedTensorVersioned& copy, Node* sibling, size_t ndim) {
+  const DLTensor& tensor = copy.dl_tensor;
+  return tensor.ndim == static_cast<int32_t>(ndim) && tensor.shape == sibling->shape() &&
+         tensor.strides == sibling->shape() + ndim && copy.version.major == kMajor &&
          copy.version.minor == sibling->minor;
 }
 
 // Completes a node whose struct is a copy of the sibling's.
-DLBRIDGE_INLINE DLManagedTensorVersioned* JoinSibling(Node* node, Node* sibling) {
-  const int32_t ndim = sibling->ndim;
-  // If the owner has set READ_ONLY, the share is READ_ONLY, too.
-  InitShare(node, *sibling, ndim, node->versioned.flags);
+DLBRIDGE_INLINE DLManagedTensorVersioned* JoinSibling(Node* node, Node* sibling, size_t ndim,
+                                                      uint64_t flags) {
+  InitShare(node, *sibling, static_cast<int32_t>(ndim), flags);
   int64_t* shape = node->shape();
   CopyArrays(sibling->shape(), ndim, shape);
   node->versioned.manager_ctx = node;
@@ -45,29 +53,33 @@ DLBRIDGE_NOINLINE DLBridgeStatus ShareChanged(Node* node, Node* sibling,
                                               DLManagedTensorVersioned** out,
                                               DLBridgeError* error) {
   const DLManagedTensorVersioned copy = node->versioned;
-  if (!IsUnchanged(copy, sibling) || !HasOwnFlags(sibling, copy.flags, copy.version.minor)) {
+  const size_t ndim = NdimOf(*sibling);
+  if (!IsUnchanged(copy, sibling, ndim) || !HasOwnFlags(sibling, copy.flags, copy.version.minor)) {
     DiscardNode(node);
     return RejectChanged(sibling, copy.dl_tensor, copy.flags, copy.version, error);
   }
-  *out = JoinSibling(node, sibling);
+  // If the owner has set READ_ONLY, the share is READ_ONLY, too.
+  *out = JoinSibling(node, sibling, ndim, copy.flags);
   return DLBRIDGE_OK;
 }
 
-DLBRIDGE_INLINE DLBridgeStatus Share(const DLManagedTensorVersioned* tensor,
-                                     DLManagedTensorVersioned** out, DLBridgeError* error) {
-  Node* sibling = nullptr;
-  DLBRIDGE_TRY(FindSharableNode(tensor, &sibling, error));
+// A function of its own, to which dlbridge_share jumps: no value of its checks is kept during the
+// allocation.
+DLBRIDGE_NOINLINE DLBridgeStatus ShareNode(Node* sibling, DLManagedTensorVersioned** out,
+                                           DLBridgeError* error) {
   Node* node = AllocateNode(sibling->ndim, 0);
   if (DLBRIDGE_UNLIKELY(node == nullptr)) {
     return RejectMemory(error);
   }
   // The copy is what is checked and used: the owner may write to the struct meanwhile.
-  std::memcpy(&node->versioned, tensor, sizeof *tensor);
-  if (DLBRIDGE_UNLIKELY(!IsUnchanged(node->versioned, sibling) ||
-                        node->versioned.flags != Load(&sibling->flags))) {
+  std::memcpy(&node->versioned, &sibling->versioned, sizeof node->versioned);
+  const size_t ndim = NdimOf(*sibling);
+  const uint64_t flags = Load(&sibling->flags);
+  if (DLBRIDGE_UNLIKELY(!IsUnchanged(node->versioned, sibling, ndim) ||
+                        node->versioned.flags != flags)) {
     return ShareChanged(node, sibling, out, error);
   }
-  *out = JoinSibling(node, sibling);
+  *out = JoinSibling(node, sibling, ndim, flags);
   return DLBRIDGE_OK;
 }
 
@@ -80,7 +92,9 @@ DLBridgeStatus dlbridge_share(const DLManagedTensorVersioned* tensor,
                               DLManagedTensorVersioned** out, DLBridgeError* error) {
   DLBRIDGE_REQUIRE(tensor);
   DLBRIDGE_REQUIRE(out);
-  return dlbridge::Share(tensor, out, error);
+  dlbridge::Node* sibling = nullptr;
+  DLBRIDGE_TRY(dlbridge::FindSharableNode(tensor, &sibling, error));
+  return dlbridge::ShareNode(sibling, out, error);
 }
 
 }  // extern "C"

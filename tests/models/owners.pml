@@ -72,7 +72,7 @@ inline Release(n) {
   if
   :: r == n && seen == 1 -> DestroyRoot(r)
   :: else ->
-    /* src/tensor/node.cc: DLBRIDGE_NOINLINE void LeaveRoot(Node* node) { */
+    /* src/tensor/node.cc: return node->root == node ? LeaveRoot(node) : LeaveApart(node); */
     LeaveOwners(r);
 #ifdef BUG_FREES_ROOT
     Free(n);
