@@ -19,6 +19,7 @@ from machine import MOST_LOAD  # noqa: E402
 from targets import GROWTH, ROWS, cell, table  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+WHY = ROOT / "bench/why.md"
 # Replaced by a colour that follows the reader's light or dark background.
 INK = "#123456"
 # Each has a contrast of at least 3 on white and on GitHub's dark background.
@@ -200,6 +201,8 @@ def document(found):
     for name, text in found.get("bindings", {}).items():
         yield f"## Binding: {name}\n"
         yield preformatted(text.splitlines())
+    yield "## Targets that are missed, and why\n"
+    yield WHY.read_text().partition("-->\n\n")[2]
 
 
 def main():
