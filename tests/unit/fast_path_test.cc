@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <vector>
+#include <cstdint>
+#include <string>
+#include <utility>
 
 #include "dlbridge/dlbridge.h"
 #include "support/scale.h"
@@ -14,9 +16,10 @@ namespace dlbridge_test {
 namespace {
 
 constexpr int64_t kHuge = INT64_C(1) << 31;
-const Axes kUsualExtents = {1, 2, 3, 4, 7};
-const Axes kOddExtents = {0, 1, -1, kHuge, INT64_C(1) << 62, INT64_MAX, INT64_MIN};
-const Axes kOddStrides = {0, 1, -1, 2, -3, kHuge, -kHuge, INT64_C(1) << 61, INT64_MAX, INT64_MIN};
+constexpr int64_t kUsualExtents[] = {1, 2, 3, 4, 7};
+constexpr int64_t kOddExtents[] = {0, 1, -1, kHuge, INT64_C(1) << 62, INT64_MAX, INT64_MIN};
+constexpr int64_t kOddStrides[] = {0,         1,        -1, 2, -3, kHuge, -kHuge, INT64_C(1) << 61,
+                                   INT64_MAX, INT64_MIN};
 
 // Layouts as producers make them, and others that break rules.
 class Layouts {
@@ -170,11 +173,11 @@ TEST(FastPath, WrapsAsTheGeneralPath) {
 // the product has overflowed.
 Axes Filled(const Axes& shape) {
   Axes strides(shape.size());
-  __int128 product = 1;
+  int64_t product = 1;
   for (size_t i = shape.size(); i-- > 0;) {
-    strides[i] = static_cast<int64_t>(product);
-    product *= std::max<int64_t>(shape[i], 1);
-    product = product > INT64_MAX ? 0 : product;
+    strides[i] = product;
+    const int64_t extent = std::max<int64_t>(shape[i], 1);
+    product = product > INT64_MAX / extent ? 0 : product * extent;
   }
   return strides;
 }
