@@ -24,7 +24,7 @@ import nox
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "tools"))
 
-from foreign import SYSTEMS, build  # noqa: E402
+from foreign import build  # noqa: E402
 from maven import python_of  # noqa: E402
 from sessions import (  # noqa: E402
     HERE,
@@ -34,6 +34,7 @@ from sessions import (  # noqa: E402
     install_pinned,
     install_wheel,
 )
+from systems import SYSTEMS  # noqa: E402
 from wheels import (  # noqa: E402
     CHOSEN,
     MACHINE,

@@ -2,46 +2,11 @@
 """Wheels for other systems, built here by the same compiler, for CPython 3.12 and later there."""
 
 import shutil
-from typing import NamedTuple
 
 from maven import python_of
 from sessions import HERE
+from systems import SYSTEMS
 from wheels import backend, compilers, need_zig
-
-
-class System(NamedTuple):
-    """What a build for another system needs."""
-
-    target: str  # of zig
-    package: str  # the classifier of the Maven package with its CPython
-    platform: str  # of the wheel
-    headers: str  # the folder of Python.h in that package
-    suffix: str = ".abi3.so"
-    library: str = ""  # the import library of Python's functions, if extensions link one
-    programs: tuple[str, ...] = ()  # what runs programs of that system
-
-
-SYSTEMS = {
-    "aarch64": System(
-        "aarch64-linux-gnu.2.17",
-        "linux-arm64",
-        "manylinux-2.17-aarch64",
-        "include/python3.14",
-        programs=("qemu-aarch64",),
-    ),
-    "windows": System(
-        "x86_64-windows-gnu",
-        "windows-x86_64",
-        "win-amd64",
-        "include",
-        ".pyd",
-        "libs/python3.lib",
-        ("/usr/lib/wine/wine64",),
-    ),
-    "macos": System(
-        "aarch64-macos.11.0", "macosx-arm64", "macosx-11.0-arm64", "include/python3.14"
-    ),
-}
 
 
 def settings(system, foreign, zig, work):
@@ -56,8 +21,8 @@ def settings(system, foreign, zig, work):
         "cmake.define.NB_SUFFIX": system.suffix,
         "cmake.define.NB_SUFFIX_S": system.suffix,
     }
-    if system.library:
-        found["cmake.define.DLBRIDGE_PYTHON_LIBRARY"] = foreign / system.library
+    if system.python_library:
+        found["cmake.define.DLBRIDGE_PYTHON_LIBRARY"] = foreign / system.python_library
     return found
 
 
