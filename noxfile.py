@@ -827,6 +827,10 @@ def budget(session):
     stages.checks(session, sys.executable, "-B", "bench/budget.py", "check", binary)
 
 
+# Lines with a ratio, such as `2.24x` of Rust and Go and `1.02 (1.02 to 1.03) of 945 ns` of Python.
+FIGURES = re.compile(r"\d\.\d+ ?x\b|\d\.\d\d (\([\d. to]+\) )?of \d|instructions")
+
+
 def bench_bindings(session):
     """The benchmarks of the bindings beside their peers, one after the other, as texts."""
     shutil.rmtree(BUILD / "bench-texts", ignore_errors=True)
@@ -842,7 +846,7 @@ def bench_bindings(session):
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         # nox logs to stderr; its lines start with "nox > ".
         lines = [line.removeprefix("nox > ") for line in (done.stderr + done.stdout).splitlines()]
-        figures = [line.rstrip() for line in lines if re.search(r"\d\.\d+ ?x\b|instructions", line)]
+        figures = [line.rstrip() for line in lines if FIGURES.search(line)]
         if done.returncode != 0 or not figures:
             session.log(f"no figures of bindings/{name}: " + "; ".join(lines[-3:]))
             continue
