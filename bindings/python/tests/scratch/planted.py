@@ -8,6 +8,7 @@ import threading
 import time
 
 import numpy
+from scratchlib import Struct
 
 faults = os.environ.get("PLANTED", "").split()
 title = "planted"
@@ -23,24 +24,6 @@ rename = function("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_
 pointer = function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
 USED = b"used_dltensor_versioned"
 Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-
-class Struct(ctypes.Structure):
-    """DLManagedTensorVersioned."""
-
-    _fields_ = [
-        ("version", ctypes.c_uint32 * 2),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("data", ctypes.c_void_p),
-        ("device", ctypes.c_int32 * 2),
-        ("ndim", ctypes.c_int32),
-        ("dtype", ctypes.c_uint32),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("offset", ctypes.c_uint64),
-    ]
 
 
 # ------------------------------------------------------------------------------------- producer

@@ -42,8 +42,8 @@ class Array:
         )
 
 
-class Head(ctypes.Structure):
-    """DLManagedTensorVersioned as far as the faults change it."""
+class Struct(ctypes.Structure):
+    """DLManagedTensorVersioned."""
 
     _fields_ = [
         ("version", ctypes.c_uint32 * 2),
@@ -59,6 +59,7 @@ class Head(ctypes.Structure):
         ("lanes", ctypes.c_uint16),
         ("shape", ctypes.POINTER(ctypes.c_int64)),
         ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset", ctypes.c_uint64),
     ]
 
 
@@ -83,7 +84,7 @@ class Faulty(Array):
             dl_device=dl_device,
             copy=None,  # 4: copy=True does not copy
         )
-        tensor = Head.from_address(pointer(capsule, b"dltensor_versioned"))
+        tensor = Struct.from_address(pointer(capsule, b"dltensor_versioned"))
         tensor.flags &= ~1  # 5: an immutable array is exported as writable
         tensor.device_id = 1  # 6: host memory has a device id
         if tensor.code == 1:
