@@ -29,6 +29,14 @@ def command(*arguments, cwd):
     return subprocess.run(line, cwd=cwd, capture_output=True, text=True, timeout=300)
 
 
+def shown(program, fault=""):
+    """The exit status of a reproducer, and what it prints, for a library with the fault."""
+    environment = {**os.environ, "PLANTED": fault}
+    line = (sys.executable, "-B", "-c", program)
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=100)
+    return done.returncode, done.stdout + done.stderr
+
+
 def plugin_options(options):
     """Without `-p PLUGIN` at the end where the package is installed: its entry point names it."""
     found = importlib.metadata.entry_points(group="pytest11")

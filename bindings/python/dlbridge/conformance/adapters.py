@@ -79,6 +79,10 @@ class Adapter:
     # Lines of Python that make `array` and define `consume`, for reproducers.
     code = ""
 
+    def code_of(self, request: Request) -> str:
+        """`code` for arrays that the library makes in another way than those of float32."""
+        return self.code
+
     def make(self, request: Request) -> Any:
         raise Unsupported("the adapter has no make(request)")
 
@@ -245,11 +249,20 @@ def _consuming(call: Callable[..., Any], function: Callable[..., Any]) -> Callab
     return consume
 
 
+# Numbers that every dtype has.
+_MADE = """\
+base = {producer}(
+    [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]],
+    {dtype})
+array = base
+"""
+
+
 class NamedAdapter(Adapter):
     """A producer that takes nested lists as `asarray` of the array API does, and a consumer."""
 
     def __init__(self, producer: str | None, consumer: str | None) -> None:
-        self._producer = _resolve(producer) if producer else None
+        self._made_by, self._producer = producer, _resolve(producer) if producer else None
         self._consumer = _resolve(consumer) if consumer else None
         self.has_producer, self.has_consumer = producer is not None, consumer is not None
         names = [name for name in (producer, consumer) if name]
@@ -257,8 +270,12 @@ class NamedAdapter(Adapter):
         self.title = names[0].partition(".")[0]
         imports = "".join(f"import {_module_of(name)}\n" for name in dict.fromkeys(names))
         self.code = imports + (f"consume = {consumer}\n" if consumer else "")
-        if producer:
-            self.code += f"array = {producer}([[0.0, 1.0], [2.0, 3.0]])\n"
+
+    def code_of(self, request: Request) -> str:
+        if self._producer is None:
+            return self.code
+        dtype = f"dtype={self._module.__name__}.{request.dtype}"
+        return self.code + _MADE.format(producer=self._made_by, dtype=dtype)
 
     def make(self, request: Request) -> Any:
         if self._producer is None:

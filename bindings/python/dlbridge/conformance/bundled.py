@@ -114,6 +114,10 @@ def _unsupported() -> Any:
         raise Unsupported(str(error)) from None
 
 
+# Adds the dtypes of its package to NumPy.
+_ML_DTYPES = "import ml_dtypes\n"
+
+
 class NumPy(Bundled):
     kind = frameworks.NumPy
     code = (
@@ -121,6 +125,10 @@ class NumPy(Bundled):
         "base = numpy.arange(12).astype('float32').reshape(3, 4)\narray = base\n"
         "consume = numpy.from_dlpack\n"
     )
+
+    def code_of(self, request: Request) -> str:
+        frozen = "array.flags.writeable = False\n" if request.read_only else ""
+        return (_ML_DTYPES if request.dtype in bases.BITS else "") + self.code + frozen
 
     def consume_with(self, source: Any, **keywords: Any) -> Any:
         return self.library.from_dlpack(source, **keywords)
@@ -191,6 +199,7 @@ class Paddle(Bundled):
         "import paddle\nbase = paddle.arange(12).astype('float32').reshape([3, 4])\n"
         "array = base\n"
         "consume = paddle.utils.dlpack.from_dlpack\n"
+        "def read(x): return x.numpy().tobytes()\n"
     )
 
 
@@ -218,7 +227,17 @@ class OnnxRuntime(Bundled):
         "base = numpy.arange(12).astype('float32').reshape(3, 4)\n"
         "array = onnxruntime.OrtValue.ortvalue_from_numpy(base)\n"
         "consume = onnxruntime.OrtValue.from_dlpack\n"
+        "def read(x): return x.numpy().tobytes()\n"
     )
+
+    def code_of(self, request: Request) -> str:
+        number = frameworks.OnnxRuntime.elements.get(request.dtype)
+        if number is None:
+            return self.code
+        # NumPy has no such dtype: ONNX's number of it says what the bytes are.
+        bits = bases.BITS[request.dtype]
+        make = f"_with_onnx_type(\n    base, {number})  # {request.dtype}"
+        return self.code.replace("float32", bits).replace("_from_numpy(base)", f"_from_numpy{make}")
 
     def make(self, request: Request) -> Any:
         if request.form.name == "gaps":
@@ -238,6 +257,14 @@ class PyArrow(Bundled):
         "consume = pyarrow.Tensor.from_dlpack\n"
     )
 
+    def code_of(self, request: Request) -> str:
+        if request.dtype == "bool":
+            return self.code.replace("Tensor.from_numpy(base)", "array(base.ravel())")
+        if request.read_only:
+            frozen = "base.flags.writeable = False\narray = "
+            return self.code.replace("array = ", frozen)
+        return (_ML_DTYPES if request.dtype in bases.BITS else "") + self.code
+
     def make(self, request: Request) -> Any:
         if request.form.name == "gaps":
             return self.library.Tensor.from_numpy(bases.base(request.dtype)[:, ::2])
@@ -254,7 +281,11 @@ class Dpnp(Bundled):
         "import dpnp\nbase = dpnp.arange(12).astype('float32').reshape(3, 4)\n"
         "array = base\n"
         "def consume(x): return dpnp.from_dlpack(x, device=dpnp.zeros(1).sycl_queue)\n"
+        "def read(x): return dpnp.asnumpy(x).tobytes()\n"
     )
+
+    def code_of(self, request: Request) -> str:
+        return self.code + ("array.flags.writable = False\n" if request.read_only else "")
 
     def __init__(self) -> None:
         super().__init__()
@@ -326,6 +357,11 @@ class Dlbridge(Bundled):
         "array = dlbridge.from_dlpack(base)\n"
         "consume = dlbridge.from_dlpack\n"
     )
+
+    def code_of(self, request: Request) -> str:
+        if request.read_only:
+            return self.code.replace("(base)", "(base, writable=False)")
+        return self.code
 
     def __init__(self) -> None:
         self.framework = _DlbridgeFramework()

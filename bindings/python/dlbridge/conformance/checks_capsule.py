@@ -12,7 +12,7 @@ import threading
 import weakref
 from typing import IO
 
-from . import capsules, tensors, verdicts
+from . import answers, capsules, tensors, verdicts
 from .checks_memory import foreign_thread_releases
 from .forms import FORMS
 from .kit import Kit, check, consumed, expected, message
@@ -144,15 +144,14 @@ def _exports_stay(kit: Kit) -> None:
         with contextlib.suppress(Skip):
             struct = capsules.take(kit.optional(kit.array(form)))
             kit.shows(verdicts.exports_stay)
-            made.append((form, struct, capsules.describe(struct)))
-    now = [capsules.describe(struct) for _, struct, _ in made]
-    for _, struct, _ in made:
+            made.append((form, struct, capsules.describe(struct), kit.reproducer))
+    now = [capsules.describe(struct) for _, struct, *_ in made]
+    for _, struct, *_ in made:
         capsules.delete(struct)
-    for (form, _, before), after in zip(made, now):
+    for (form, _, before, program), after in zip(made, now):
         if before == after:
             continue
-        kit.array(form)
-        kit.shows(verdicts.exports_stay)
+        kit.reproducer = program
         raise Failure(
             f"shape {before.shape} and strides {before.strides} of an export ({form}) until its "
             "deleter runs",
@@ -283,10 +282,12 @@ def consumes_versioned(kit: Kit) -> None:
 
 def _consumes(kit: Kit, kind: str) -> None:
     tensor = tensors.of_form("plain", kind=kind)
-    array, error = kit.attempt(tensor)
+    must = kind == kit.kind
+    program = answers.arrives if must else answers.arrives_or_is_rejected
+    array, error = kit.attempt(tensor, program)
     if error is None:
         kit.compare(array, expected("plain"), (3, 4))
-    elif kind == kit.kind:
+    elif must:
         raise Failure(f"a {kind} tensor is imported", message(error))
     else:
         # A consumer that asks for one kind may know that kind alone.
@@ -296,7 +297,7 @@ def _consumes(kit: Kit, kind: str) -> None:
 @check("capsule-renamed")
 def capsule_renamed(kit: Kit) -> None:
     tensor = kit.tensor()
-    array = kit.consume(kit.source(tensor))
+    array = kit.consume(kit.source(tensor, program=answers.renamed))
     names = ", ".join(map(capsules.label, tensor.handed_out))
     renamed = any(capsules.name(one) == b"used_" + tensor.name for one in tensor.handed_out)
     del array
@@ -348,7 +349,7 @@ def used_capsule(kit: Kit) -> None:
 @check("foreign-capsule")
 def foreign_capsule(kit: Kit) -> None:
     tensor = kit.tensor()
-    kit.source(tensor)
+    kit.source(tensor, program=answers.foreign)
     capsule = tensor.capsule(b"dltensor_unknown")
     try:
         kit.taken(_Capsule(capsule))
@@ -364,6 +365,7 @@ def foreign_capsule(kit: Kit) -> None:
 
 @check("not-a-capsule")
 def not_a_capsule(kit: Kit) -> None:
+    kit.reproducer = answers.not_a_capsule(kit.adapter.code)
     for thing in (None, 7, "dltensor", object()):
         try:
             array = kit.taken(_Capsule(thing))

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable
 from typing import Any
 
-from . import capsules, tensors, values, verdicts
+from . import answers, capsules, tensors, values, verdicts
 from .forms import FORMS
 from .kit import Kit, apart, check, expected, message
 from .outcomes import Failure, Skip
@@ -32,7 +33,7 @@ def version_major_0(kit: Kit) -> None:
 
 
 def _rejects(kit: Kit, tensor: Tensor, expects: str) -> None:
-    array, error = kit.attempt(tensor)
+    array, error = kit.attempt(tensor, answers.rejects)
     if error is None:
         raise Failure(expects, type(array).__name__)
 
@@ -53,10 +54,12 @@ def _needs_versioned(kit: Kit) -> None:
 def version_any_answer(kit: Kit) -> None:
     other = "legacy" if kit.kind == "versioned" else "versioned"
     tensor = tensors.of_form("plain", kind=other)
-    array, error = kit.attempt(tensor)
+    must = other == "legacy"
+    program = answers.arrives if must else answers.arrives_or_is_rejected
+    array, error = kit.attempt(tensor, program)
     if error is None:
         kit.compare(array, expected("plain"), (3, 4))
-    elif other == "legacy":
+    elif must:
         raise Failure("a legacy capsule is imported", message(error), "deviation")
 
 
@@ -64,7 +67,8 @@ def version_any_answer(kit: Kit) -> None:
 def flags_unknown(kit: Kit) -> None:
     _needs_versioned(kit)
     for bit in (3, 31, 32, 63):
-        array, error = kit.attempt(kit.tensor(flags=1 << bit))
+        tensor = kit.tensor(flags=1 << bit)
+        array, error = kit.attempt(tensor, answers.arrives_or_is_rejected)
         if error is None:
             kit.compare(array, expected("plain"), (3, 4))
 
@@ -80,7 +84,9 @@ def flags_writable(kit: Kit) -> None:
     _needs_versioned(kit)
     if kit.adapter.writable(kit.array()) is not True:
         raise Skip("the library's own arrays are not known to be writable")
-    array = kit.arrives(kit.tensor(), expected("plain"), (3, 4))
+    tensor = kit.tensor()
+    array = kit.arrives(tensor, expected("plain"), (3, 4))
+    kit.source(tensor, program=answers.is_writable)
     if kit.adapter.writable(array) is False:
         raise Failure("a writable array", "a read-only array")
 
@@ -89,7 +95,7 @@ def flags_writable(kit: Kit) -> None:
 
 
 def _arrives_or_is_rejected(kit: Kit, tensor: Tensor, wanted: bytes, shape: Any) -> None:
-    array, error = kit.attempt(tensor)
+    array, error = kit.attempt(tensor, answers.arrives_or_is_rejected)
     if error is not None:
         raise Skip(f"rejected: {message(error)}")
     kit.compare(array, wanted, shape)
@@ -212,7 +218,8 @@ def _standard(kit: Kit, rejects: Callable[[str, Any], Exception | None]) -> None
 def export_standard(kit: Kit) -> None:
     def rejects(dtype: str, array: Any) -> Exception | None:
         try:
-            kit.fresh(kit.ask(array, **kit.newest))
+            with kit.showing(answers.exported):
+                kit.fresh(kit.ask(array, **kit.newest))
         except Failure:
             raise
         except Exception as error:
@@ -224,7 +231,10 @@ def export_standard(kit: Kit) -> None:
 
 @check("import-standard")
 def import_standard(kit: Kit) -> None:
-    _standard(kit, lambda dtype, array: kit.attempt(kit.tensor("plain", dtype))[1])
+    def rejects(dtype: str, array: Any) -> Exception | None:
+        return kit.attempt(kit.tensor("plain", dtype), answers.arrives)[1]
+
+    _standard(kit, rejects)
 
 
 def _export(dtype: str) -> Any:
@@ -245,7 +255,8 @@ def _export(dtype: str) -> Any:
 def _import(dtype: str) -> Any:
     def run(kit: Kit) -> None:
         kit.adapter.needs(dtype)
-        array, error = kit.attempt(kit.tensor("plain", dtype))
+        program = functools.partial(answers.arrives_or_is_rejected, dtype=dtype)
+        array, error = kit.attempt(kit.tensor("plain", dtype), program)
         if error is not None:
             raise Skip(f"rejected: {message(error)}")
         found = kit.adapter.dtype(array)

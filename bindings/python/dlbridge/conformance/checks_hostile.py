@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import capsules, catalogue, processes, values
+from . import answers, capsules, catalogue, processes, reproducers, values
 from .kit import Kit, check, message
 from .outcomes import Failure, Skip
 from .tensors import Memory, Tensor
@@ -44,7 +44,7 @@ def judge(kit: Kit, fields: dict[str, Any], accepted: Callable[[str], None]) -> 
     """Imports the tensor in this process; calls `accepted` before it reads what it should not
     have got."""
     tensor = tensor_of(fields)
-    array, error = kit.attempt(tensor)
+    array, error = kit.attempt(tensor, _program(fields))
     if error is not None:
         if not str(error).strip():
             raise Failure("an exception with a message", type(error).__name__, "deviation")
@@ -58,6 +58,10 @@ def judge(kit: Kit, fields: dict[str, Any], accepted: Callable[[str], None]) -> 
         raise Failure(_wanted(fields), found)
     del array
     kit.ends(tensor)
+
+
+def _program(fields: dict[str, Any]) -> Callable[[str, Tensor], str]:
+    return answers.rejects if fields["expect"] == "reject" else reproducers.consumer
 
 
 def _description(kit: Kit, array: Any) -> str:
@@ -152,7 +156,7 @@ def _answer(read: int, child: int) -> tuple[str, int | None]:
 def _check(fields: dict[str, Any]) -> Any:
     def run(kit: Kit) -> None:
         _ = kit.kind  # asks the consumer once, not in each child
-        kit.source(tensor := tensor_of(fields))
+        kit.source(tensor := tensor_of(fields), program=_program(fields))
         tensor.forget()
         if kit.adapter.forks:
             _in_child(kit, fields)

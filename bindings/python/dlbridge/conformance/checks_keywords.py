@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import capsules, reproducers, tensors, values, verdicts
+from . import answers, capsules, tensors, values, verdicts
 from .forms import FORMS
 from .kit import Kit, check, consumed, expected, message
 from .outcomes import Failure, Skip
@@ -19,13 +19,14 @@ UNASSIGNED = (5, 0)
 @check("keywords-accepted")
 def keywords_accepted(kit: Kit) -> None:
     array, missing = kit.array(), []
-    for keyword in KEYWORDS:
-        try:
-            kit.ask(array, **{keyword: None})
-        except TypeError:
-            missing.append(keyword)
-        except Exception:
-            continue
+    with kit.showing(answers.keywords):
+        for keyword in KEYWORDS:
+            try:
+                kit.ask(array, **{keyword: None})
+            except TypeError:
+                missing.append(keyword)
+            except Exception:
+                continue
     if missing:
         found = f"TypeError for {', '.join(missing)}"
         raise Failure("the keywords stream, max_version, dl_device and copy", found)
@@ -35,7 +36,8 @@ def keywords_accepted(kit: Kit) -> None:
 def keywords_none(kit: Kit) -> None:
     array = kit.array()
     try:
-        kit.fresh(kit.ask(array, **dict.fromkeys(KEYWORDS)))
+        with kit.showing(answers.none):
+            kit.fresh(kit.ask(array, **dict.fromkeys(KEYWORDS)))
     except TypeError as error:
         raise Failure("a capsule, or BufferError for max_version=None", message(error)) from None
     except BufferError:
@@ -104,7 +106,8 @@ def device_cpu(kit: Kit) -> None:
 def device_unknown(kit: Kit) -> None:
     array = kit.array()
     try:
-        capsule = _with_keyword(kit, array, dl_device=UNASSIGNED)
+        with kit.showing(answers.unknown_device):
+            capsule = _with_keyword(kit, array, dl_device=UNASSIGNED)
     except BufferError:
         return
     except (Skip, Failure):
@@ -187,7 +190,8 @@ def stream_on_cpu(kit: Kit) -> None:
     if int(array.__dlpack_device__()[0]) != 1:
         raise Skip("the array is not on the CPU")
     try:
-        capsule = kit.ask(array, stream=1)
+        with kit.showing(answers.stream):
+            capsule = kit.ask(array, stream=1)
     except Exception:
         return
     raise Failure("an exception for stream=1", capsules.label(capsule))
@@ -219,7 +223,9 @@ def export_error(kit: Kit) -> None:
     rejected = 0
     for kind in _kinds():
         try:
-            kit.fresh(kit.ask(kit.array(**kind), **kit.newest))
+            array = kit.array(**kind)
+            with kit.showing(answers.exported_or_rejected):
+                kit.fresh(kit.ask(array, **kit.newest))
         except Skip:
             continue
         except BufferError:
@@ -239,7 +245,7 @@ def export_error(kit: Kit) -> None:
 @check("asks-version")
 def asks_version(kit: Kit) -> None:
     tensor = tensors.of_form("plain", kind="legacy")
-    source = kit.source(tensor, program=reproducers.without_keywords, keywords=False)
+    source = kit.source(tensor, program=answers.without_keywords, keywords=False)
     try:
         array = kit.taken(source)
     except (Skip, Failure):
@@ -272,7 +278,7 @@ def passes_errors(kit: Kit) -> None:
 
 @check("no-protocol")
 def no_protocol(kit: Kit) -> None:
-    kit.reproducer = reproducers.no_protocol(kit.adapter.code)
+    kit.reproducer = answers.no_protocol(kit.adapter.code)
     try:
         array = kit.taken(object())
     except AttributeError:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import capsules, values, verdicts
+from . import answers, capsules, values, verdicts
 from .adapters import Unsupported
 from .kit import Kit, check, consumed, expected, forgotten, message
 from .outcomes import Failure, Skip
@@ -335,7 +335,7 @@ def _on_host(kit: Kit, array: Any) -> None:
 @check("consumer-shares")
 def consumer_shares(kit: Kit) -> None:
     tensor = kit.tensor()
-    array = kit.consume(kit.source(tensor))
+    array = kit.consume(kit.source(tensor, program=answers.shares))
     _on_host(kit, array)
     kit.read(array)
     tensor.memory.write(packing.pack("<f", 42.0))

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from . import capsules, reproducers, values, verdicts
+from . import answers, capsules, reproducers, values, verdicts
 from .forms import FORMS
 from .kit import Kit, apart, check, consumed, expected, message, triple
 from .outcomes import Failure, Skip
@@ -19,8 +19,10 @@ from .outcomes import Failure, Skip
 
 @check("version-legacy")
 def version_legacy(kit: Kit) -> None:
+    array = kit.array()
     try:
-        capsule = kit.fresh(kit.ask(kit.array()))
+        with kit.showing(answers.legacy):
+            capsule = kit.fresh(kit.ask(array))
     except BufferError:
         return
     except (Skip, Failure):
@@ -43,7 +45,8 @@ def version_versioned(kit: Kit) -> None:
     array = kit.array()
     for version in ((1, 0), (1, 1), capsules.NEWEST):
         try:
-            _asked(kit, array, version)
+            with kit.showing(answers.versioned):
+                _asked(kit, array, version)
         except (Skip, Failure):
             raise
         except Exception as error:
@@ -52,8 +55,10 @@ def version_versioned(kit: Kit) -> None:
 
 @check("version-old")
 def version_old(kit: Kit) -> None:
+    array = kit.array()
     try:
-        capsule = _asked(kit, kit.array(), (0, 8))
+        with kit.showing(answers.old):
+            capsule = _asked(kit, array, (0, 8))
     except BufferError:
         return
     if capsules.kind(capsule) == capsules.VERSIONED:
@@ -65,7 +70,8 @@ def version_future(kit: Kit) -> None:
     array = kit.array()
     for version in ((1, 99), (2, 0)):
         try:
-            capsule = _asked(kit, array, version)
+            with kit.showing(answers.future):
+                capsule = _asked(kit, array, version)
         except (Skip, Failure):
             raise
         except Exception as error:
@@ -209,31 +215,32 @@ def values_arrive(kit: Kit) -> None:
         raise Failure(f"{wanted} ({form})", f"{shown} (wrong: {', '.join(wrong)})")
 
 
-def _exported(kit: Kit, form: str, what: str) -> capsules.Description:
+def _exported(kit: Kit, form: str, what: str, program: answers.Program) -> capsules.Description:
     array = kit.array(form)
     try:
-        return capsules.describe(capsules.look(kit.best(array)))
+        with kit.showing(program):
+            return capsules.describe(capsules.look(kit.best(array)))
     except Failure as failure:
         raise Failure(f"{what} is exported", failure.found) from None
 
 
 @check("empty")
 def empty(kit: Kit) -> None:
-    found = _exported(kit, "empty", "an empty array")
+    found = _exported(kit, "empty", "an empty array", answers.empty)
     if found.shape != (0, 4):
         raise Failure("shape (0, 4)", f"shape {found.shape}", "wrong answer")
 
 
 @check("scalar")
 def scalar(kit: Kit) -> None:
-    found = _exported(kit, "scalar", "an array of no axes")
+    found = _exported(kit, "scalar", "an array of no axes", answers.scalar)
     if found.shape != ():
         raise Failure("ndim 0", f"shape {found.shape}", "wrong answer")
 
 
 @check("device-id")
 def device_id(kit: Kit) -> None:
-    device = _exported(kit, "plain", "an array").device
+    device = _exported(kit, "plain", "an array", answers.device_id).device
     if device[0] in (1, 3, 11, 13) and device[1] != 0:
         raise Failure("device id 0", f"device {device}")
 
@@ -248,7 +255,8 @@ def alignment(kit: Kit) -> None:
 @check("read-only-flag")
 def read_only_flag(kit: Kit) -> None:
     array = kit.array(read_only=True)
-    found = capsules.describe(capsules.look(kit.optional(array)))
+    with kit.showing(answers.read_only):
+        found = capsules.describe(capsules.look(kit.optional(array)))
     if found.version is None:
         raise Failure(
             "a capsule with READ_ONLY, or BufferError",
@@ -263,7 +271,8 @@ def writable_flag(kit: Kit) -> None:
     array = kit.array()
     if kit.adapter.writable(array) is not True:
         raise Skip("the library's arrays are not known to be writable")
-    found = capsules.describe(capsules.look(kit.best(array)))
+    with kit.showing(answers.writable):
+        found = capsules.describe(capsules.look(kit.best(array)))
     if found.version and found.flags & capsules.READ_ONLY:
         raise Failure("no flag READ_ONLY", f"flags {found.flags}")
 

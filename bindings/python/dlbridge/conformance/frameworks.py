@@ -388,7 +388,8 @@ class TvmFfi(Framework):
 class OnnxRuntime(Framework):
     name, title, module = "onnxruntime", "ONNX Runtime", "onnxruntime"
     distribution = "onnxruntime"
-    _elements = {
+    # ONNX's numbers of dtypes that NumPy lacks.
+    elements = {
         "bfloat16": 16,
         "float8_e4m3fn": 17,
         "float8_e4m3fnuz": 18,
@@ -405,7 +406,7 @@ class OnnxRuntime(Framework):
     def of(self, bits, dtype):
         value = self.library.OrtValue
         if dtype in bases.BITS:
-            return value.ortvalue_from_numpy_with_onnx_type(bits, self._elements[dtype])
+            return value.ortvalue_from_numpy_with_onnx_type(bits, self.elements[dtype])
         return value.ortvalue_from_numpy(bits)
 
     def make(self, case):

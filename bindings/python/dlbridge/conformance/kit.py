@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import capsules, reproducers, tensors, values
+from . import answers, capsules, reproducers, tensors, values
 from .adapters import Adapter, Request, Unsupported
 from .forms import FORMS
 from .outcomes import Failure, Skip
@@ -91,12 +91,17 @@ class Kit:
     def own(self, form: str) -> Any:
         """An array of the library for its own consumer."""
         array = self.array(form)
-        self.reproducer = reproducers.own(self.adapter.code, self._asked)
+        self.reproducer = answers.own(self._code, self._asked)
         return array
+
+    @property
+    def _code(self) -> str:
+        """The adapter's lines that make the array that was made last."""
+        return self.adapter.code if self._asked is None else self.adapter.code_of(self._asked)
 
     def ask(self, array: Any, **keywords: Any) -> Any:
         """What __dlpack__ returns; its errors pass through."""
-        self.reproducer = reproducers.producer(self.adapter.code, self._asked, keywords)
+        self.reproducer = reproducers.producer(self._code, self._asked, keywords)
         capsule = self.adapter.export(array, **keywords)
         if capsules.is_misnamed(capsule):
             # Its destructor may call what is no deleter. One check reports the name.
@@ -143,7 +148,7 @@ class Kit:
 
     def shows(self, program: Callable[..., str]) -> None:
         """Makes the reproducer of the array that was made last."""
-        self.reproducer = program(self.adapter.code, self._asked, self.newest)
+        self.reproducer = program(self._code, self._asked, self.newest)
 
     @contextlib.contextmanager
     def showing(self, program: Callable[..., str]) -> Iterator[None]:
@@ -220,10 +225,12 @@ class Kit:
             raise Failure("an array", "None")
         return array
 
-    def attempt(self, tensor: Tensor, source: Any = None) -> tuple[Any, Exception | None]:
+    def attempt(
+        self, tensor: Tensor, program: Program = reproducers.consumer
+    ) -> tuple[Any, Exception | None]:
         """The imported array, or the error of a consumer that rejects the tensor as it should."""
         try:
-            return self.taken(source or self.source(tensor)), None
+            return self.taken(self.source(tensor, program=program)), None
         except (Skip, Failure):
             raise
         except Exception as error:
@@ -233,7 +240,7 @@ class Kit:
 
     def arrives(self, tensor: Tensor, wanted: bytes, shape: tuple[int, ...], **how: Any) -> Any:
         """Imports a tensor and compares shape and values."""
-        array = self.consume(self.source(tensor), **how)
+        array = self.consume(self.source(tensor, program=answers.arrives), **how)
         self.compare(array, wanted, shape)
         return array
 

@@ -8,6 +8,8 @@ import math
 import re
 from typing import Any
 
+from . import capsules
+
 _STRUCT = """\
 class Tensor(ctypes.Structure):  # {struct}
     _fields_ = [{head}("data", c_void_p), ("device", c_int32 * 2),
@@ -22,9 +24,9 @@ _TAIL = """,
         ("context", c_void_p), ("deleter", c_void_p)"""
 _IMPORTS = "import ctypes, gc, sys\nfrom ctypes import *\n"
 _SOURCE = """
-room = (c_uint8 * 128)()
-memory = (c_uint8 * 64).from_buffer(room, -addressof(room) % 64)
-memory[:] = range(64)
+room = (c_uint8 * {room})()
+memory = (c_uint8 * {size}).from_buffer(room, -addressof(room) % 64)
+memory[:] = {bytes}
 shape, strides = {shape}, {strides}
 tensor = Tensor(data={data}, device={device},
     ndim={ndim}, code={code}, bits={bits}, lanes={lanes},
@@ -34,10 +36,12 @@ runs, capsules = [], []
 deleter = CFUNCTYPE(None, c_void_p)(runs.append)
 {owner}new = pythonapi.PyCapsule_New
 new.restype, new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
+nothing = cast(pythonapi.Py_IsInitialized, c_void_p)  # a destructor
 
 class Source:
     def __dlpack__(self, **keywords):
-        capsules.append(new(addressof(tensor), {name!r}, None))
+        place = addressof(tensor)
+        capsules.append(new(place, {name!r}, nothing))
         return capsules[-1]
 
     def __dlpack_device__(self):
@@ -116,14 +120,6 @@ _VIEWS = {
 }
 # Elements of an array that a program shows whole.
 _WHOLE = 1000
-_WITHOUT_KEYWORDS = """
-class Old(Source):
-    def __dlpack__(self, stream=None):
-        return super().__dlpack__()
-
-array = consume(Old())
-print("imported:", type(array))
-"""
 # Bytes of a literal in one line of a program.
 _LITERAL = 12
 
@@ -153,8 +149,44 @@ def _extents(fields: dict[str, Any], name: str) -> tuple[str, str]:
     return f"(c_int64 * {len(fields[name])})({content})", f"addressof({name})"
 
 
-def offered(code: str, tensor: Any) -> str:
-    """Lines that make a `Source` of a tensor of these fields, and count the runs of its deleter."""
+def _size(tensor: Any) -> int:
+    """Bytes of the memory of a program's tensor."""
+    length = tensor.memory.length if tensor.memory else 0
+    return max(-(-length // 64) * 64, 64)
+
+
+def _start(tensor: Any) -> int:
+    """The byte of this memory that `data` is."""
+    data = tensor.struct.dl_tensor.data
+    return data - tensor.memory.address if data and tensor.memory else 0
+
+
+def _is_bool(tensor: Any) -> bool:
+    return bool(tensor.fields["dtype"][0] == 6)
+
+
+def content(tensor: Any) -> bytes:
+    """The elements that a program's tensor has, in C order."""
+    fields, size = tensor.fields, _size(tensor)
+    memory = bytes(i % 2 if _is_bool(tensor) else i for i in range(size))
+    _, bits, lanes = fields["dtype"]
+    width, shape = bits * lanes // 8, fields["shape"] or ()
+    strides = capsules.compact(shape) if fields["strides"] is None else fields["strides"]
+    places = [_start(tensor) + fields["byte_offset"]]
+    for extent, stride in zip(shape, strides):
+        places = [place + i * stride * width for place in places for i in range(extent)]
+    return b"".join(memory[place : place + width] for place in places)
+
+
+def is_small(tensor: Any) -> bool:
+    """Whether a program may show the whole array."""
+    shape = tensor.fields["shape"] or ()
+    return all(0 <= extent <= _WHOLE for extent in shape) and math.prod(shape) <= _WHOLE
+
+
+def offered(code: str, tensor: Any, name: bytes = b"") -> str:
+    """Lines that make a `Source` of a tensor of these fields, and count the runs of its deleter.
+    `name` is another name for its capsules."""
     fields = tensor.fields
     versioned = fields["kind"] == "versioned"
     shape, strides = (_extents(fields, name) for name in ("shape", "strides"))
@@ -174,32 +206,28 @@ def offered(code: str, tensor: Any) -> str:
         ndim=fields["ndim"],
         strides=strides[0],
         strides_address=strides[1],
-        data="addressof(memory)" if fields["data"] == "memory" else "None",
+        data=_address(tensor) if fields["data"] == "memory" else "None",
+        size=_size(tensor),
+        room=_size(tensor) + 64,
+        bytes="[i % 2 for i in range(64)]" if _is_bool(tensor) else f"range({_size(tensor)})",
         device="({}, {})".format(*fields["device"]),
         device_tuple=tuple(fields["device"]),
         byte_offset=fields["byte_offset"],
-        name=b"dltensor_versioned" if versioned else b"dltensor",
+        name=name or (b"dltensor_versioned" if versioned else b"dltensor"),
         **dict(zip(("code", "bits", "lanes"), fields["dtype"])),
     )
     return _IMPORTS + code + "\n" + _struct(versioned) + text
 
 
+def _address(tensor: Any) -> str:
+    start = _start(tensor)
+    return f"addressof(memory) + {start}" if start else "addressof(memory)"
+
+
 def consumer(code: str, tensor: Any) -> str:
     """A program that imports a tensor of these fields; `code` defines `consume`."""
-    shape = tensor.fields["shape"] or ()
-    small = all(0 <= extent <= _WHOLE for extent in shape) and math.prod(shape) <= _WHOLE
-    shown = _IMPORTED.format(shown="show(array)" if small else "array")
+    shown = _IMPORTED.format(shown="show(array)" if is_small(tensor) else "array")
     return offered(code, tensor) + SHOW + shown
-
-
-def without_keywords(code: str, tensor: Any) -> str:
-    """A program that imports from a producer that knows `stream` only."""
-    return offered(code, tensor) + _WITHOUT_KEYWORDS
-
-
-def no_protocol(code: str) -> str:
-    """A program that imports an object that is no array."""
-    return code + "print(consume(object()))\n"
 
 
 def with_array(code: str, request: Any) -> str:
@@ -239,10 +267,3 @@ def both(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """The same for both kinds of capsules."""
     shown = f"[dict(), dict({arguments(keywords)})]"
     return made(code, request) + SHOW + _EXPORTED.format(keywords=shown)
-
-
-def own(code: str, request: Any) -> str:
-    """A program that imports the library's own array, of the layout that it names."""
-    lines = f"# the layout is {request.form.name}: {request.shape}, strides {request.strides}\n"
-    shown = "print(show(array))\nprint(show(consume(array)))\n"
-    return lines + with_array(code, request) + SHOW + shown

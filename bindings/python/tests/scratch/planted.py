@@ -43,12 +43,24 @@ def delete_on_main_thread(address):
 
 
 main_thread = threading.get_ident()
-FLAGS = {"flag-3": 8, "flag-63": 1 << 63, "flag-padded": 4}
+FLAGS = {"read-only": 1, "flag-3": 8, "flag-63": 1 << 63, "flag-padded": 4}
 # Of all exports.
 buffers = [(ctypes.c_int64 * 64)() for _ in range(2)]
 originals = {}
 unset = function("PyCapsule_SetDestructor", ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
 slots, kept = [], []
+
+
+def misstate(struct):
+    """Changes fields that say something of the array."""
+    if "drops-read-only" in faults:
+        struct.flags = 0
+    if "second-device" in faults:
+        struct.device[1] = 1
+    if "not-empty" in faults and struct.ndim == 2 and not struct.shape[0]:
+        struct.shape[0] = 1
+    if "of-the-future" in faults:
+        struct.version[1] = 99
 
 
 class Array:
@@ -69,6 +81,7 @@ class Array:
         return (1, 1) if "device" in faults else (1, 0)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        max_version, dl_device = self.check(stream, max_version, dl_device)
         if "cached" in faults and hasattr(self, "capsule"):
             return self.capsule
         if "crash" in faults and copy is False:
@@ -94,6 +107,18 @@ class Array:
                 Struct.from_address(start).strides[axis] *= self.values.itemsize
         return capsule
 
+    def check(self, stream, max_version, dl_device):
+        """Rejects what the library cannot do, and returns what it goes on with."""
+        if stream is not None and "stream" not in faults:
+            raise BufferError("the array is on the CPU, which has no streams")
+        if "no-version-1.1" in faults and max_version not in (None, (1, 0)):
+            raise BufferError("an unknown version")
+        if "no-int8" in faults and self.values.dtype == numpy.int8:
+            raise RuntimeError("the array cannot be exported")
+        if "ignores-version" in faults:
+            max_version = (1, 0)
+        return max_version, None if "any-device" in faults else dl_device
+
     def finish(self, capsule):
         if "misnamed" in faults or "misnamed-with-destructor" in faults:
             rename(capsule, b"dltensor")
@@ -117,6 +142,7 @@ class Array:
             originals[ctypes.addressof(struct)] = Deleter(struct.deleter)
             struct.deleter = ctypes.cast(delete_on_main_thread, ctypes.c_void_p).value
         struct.flags |= next((flag for name, flag in FLAGS.items() if name in faults), 0)
+        misstate(struct)
         if "deleter-after-exit" in faults:
             originals[ctypes.addressof(struct)] = Deleter(struct.deleter)
             struct.deleter = ctypes.cast(delete_in_python, ctypes.c_void_p).value
@@ -133,6 +159,15 @@ class Array:
             struct.data = ctypes.addressof(self.slot)
         if "null" in faults:
             struct.strides = None
+
+
+def without_keywords(self, stream=None):
+    return export(self, stream=stream)
+
+
+export = Array.__dlpack__
+if "no-keywords" in faults:
+    Array.__dlpack__ = without_keywords
 
 
 def misbehave():
@@ -155,7 +190,9 @@ def misbehave():
 def make(request):
     misbehave()
     memory = numpy.frombuffer(bytearray(request.bits), request.dtype)
-    return Array(request.view(memory.reshape(request.base_shape)))
+    values = request.view(memory.reshape(request.base_shape))
+    values.flags.writeable = not request.read_only
+    return Array(values)
 
 
 def write(array, place, number):
@@ -164,7 +201,9 @@ def write(array, place, number):
 
 
 def writable(array):
-    return not isinstance(array, Imported) or not array.struct.flags & 1
+    if not isinstance(array, Imported):
+        return bool(array.values.flags.writeable)
+    return "read-only-imports" not in faults and not array.struct.flags & 1
 
 
 # ------------------------------------------------------------------------------------- consumer
@@ -177,9 +216,14 @@ class Imported:
         self.struct, self.owner = struct, owner
         self.shape = tuple(struct.shape[axis] for axis in range(struct.ndim))
         self.shape = (self.shape[0] - first, *self.shape[1:]) if self.shape else ()
+        if "one-axis" in faults and not self.shape:
+            self.shape = (1,)
         row, count = 4 * int(numpy.prod(self.shape[1:])), int(numpy.prod(self.shape))
-        place = (struct.data or 0) + struct.offset + first * row
+        offset = 0 if "ignores-offset" in faults else struct.offset
+        place = (struct.data or 0) + offset + first * row
         self.bytes = (ctypes.c_uint8 * (4 * count)).from_address(place)
+        if "copies" in faults:
+            self.bytes = type(self.bytes)(*self.bytes)
 
     def __getitem__(self, rows):
         return Imported(self.struct, rows.start, None if "view" in faults else self)
@@ -197,19 +241,44 @@ class Imported:
             delete(ctypes.addressof(self.struct))
 
 
+def reject(struct):
+    """The library imports compact tensors of version 1 only."""
+    if struct.version[0] != 1 and "any-version" not in faults:
+        raise BufferError(f"version {struct.version[0]} is unknown")
+    if struct.ndim < 0 and "any-ndim" not in faults:
+        raise BufferError(f"ndim is {struct.ndim}")
+    compact, shape = 1, [struct.shape[axis] for axis in range(struct.ndim)]
+    for axis in reversed(range(struct.ndim)):
+        is_right = not struct.strides or shape[axis] == 1 or struct.strides[axis] == compact
+        if not is_right and 0 not in shape and "ignores-strides" not in faults:
+            raise BufferError("the tensor is not compact")
+        compact *= shape[axis]
+    if "rejects" in faults:
+        raise TypeError("not implemented")
+    if "rejects-and-deletes" in faults and struct.offset:
+        Deleter(struct.deleter)(ctypes.addressof(struct))
+        raise TypeError("not implemented")
+
+
 def consume(source):
+    if "type-error" in faults and not hasattr(source, "__dlpack__"):
+        raise TypeError("expected an array")
     try:
         capsule = source.__dlpack__(max_version=(1, 3))
     except BufferError:
         if "errors" in faults:
             raise TypeError("not an array") from None
         raise
+    if "anything" in faults and type(capsule).__name__ != "PyCapsule":
+        return Array(numpy.zeros(3))
     if "used-capsule" not in faults and name_of(capsule) != b"dltensor_versioned":
         raise ValueError("expected a capsule named dltensor_versioned")
     struct = Struct.from_address(pointer(capsule, name_of(capsule)))
     if "crash-hostile" in faults:
         ctypes.string_at(struct.ndim % 4096)
-    rename(capsule, USED)
+    reject(struct)
+    if "keeps-name" not in faults:
+        rename(capsule, USED)
     if "changes-struct" in faults:
         struct.context = 0
     return Imported(struct)
