@@ -102,8 +102,36 @@ def test_a_report_groups_the_reasons_of_skipped_checks(tmp_path):
     ]
     several = [Outcome(name, SKIPPED, reason=f"because of {name}") for name in names[:14]]
     assert "skipped: 2 more reasons, which --json and --html have" in printed(report_of(*several))
+
+
+@pytest.mark.parametrize(
+    ("statuses", "known", "text", "colour"),
+    [
+        ([PASSED, PASSED, SKIPPED], "", "2 passed, 1 skipped", "#4a4"),
+        ([PASSED, FAILED], "", "1 passed, 1 failed", "#c33"),
+        ([PASSED, FAILED], "copy-true", "1 passed, 1 known failure", "#b90"),
+        ([PASSED, PASSED], "copy-true", "2 passed, 1 quirk to remove", "#c33"),
+        ([SKIPPED, SKIPPED], "", "not run", "#c33"),
+    ],
+)
+def test_a_badge_says_what_its_numbers_count(tmp_path, statuses, known, text, colour):
+    names = ("copy-none", "copy-true", "copy-false")
+    found = report_of(*(Outcome(*one, severity="deviation") for one in zip(names, statuses)))
+    if known:
+        quirks.enter(found.outcomes, [{"check": known, "reason": "why", "link": "https://x"}])
     report.write_badge(found, str(tmp_path / "badge.svg"))
-    assert "DLPack: 1 of 1, 4 skipped" in (tmp_path / "badge.svg").read_text()
+    badge = (tmp_path / "badge.svg").read_text()
+    assert f"DLPack: {text}" in badge and f'fill="{colour}"' in badge
+
+
+def test_a_pattern_whose_checks_all_pass_is_one_line():
+    names = ("copy-true", "copy-false", "copy-none")
+    found = report_of(*(Outcome(one, PASSED) for one in names))
+    quirks.enter(found.outcomes, [{"check": "copy-*", "reason": "why", "link": "https://x"}])
+    lines = " ".join(line.strip() for line in printed(found))
+    assert lines.count("remove its quirk") == 1
+    text = "copy-* passes now in 3 checks: copy-true, copy-false, copy-none; remove its quirk: why"
+    assert text in lines
 
 
 # --------------------------------------------------------------------------------------- texts

@@ -11,7 +11,7 @@ from dlbridge.conformance.processes import UNSTARTED
 
 __all__ = ["UNSTARTED"]
 # A step is stuck after this time. Imports alone take up to 15 s.
-LIMIT_SECONDS = 300
+LIMIT_SECONDS = LOADING_SECONDS = 300
 # Arguments of Python for the process of a plan.
 WORKER = ["-m", f"{__package__}.worker"]
 
@@ -30,7 +30,7 @@ def run(plan):
         plan,
         [sys.executable, "-B", *WORKER],
         _environment(),
-        LIMIT_SECONDS,
+        processes.Limits(LIMIT_SECONDS, LOADING_SECONDS),
         frameworks.use_intel_driver if intel else None,
     )
     return (_recorded(cells), *rest)

@@ -34,7 +34,17 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--quirks", metavar="FILE", help="known deviations")
     made.add_argument("--rounds", type=int, default=engine.ROUNDS, help="of the checks for leaks")
     made.add_argument(
-        "--limit", type=float, default=engine.LIMIT_SECONDS, help="seconds of a check"
+        "--limit",
+        type=float,
+        metavar="SECONDS",
+        default=engine.LIMIT_SECONDS,
+        help="that a check may take, and the library to load (%(default)g)",
+    )
+    made.add_argument(
+        "--load-limit",
+        type=float,
+        metavar="SECONDS",
+        help="that the library may take to load, if not --limit",
     )
     made.add_argument("--jobs", type=int, help="processes at a time")
     made.add_argument("--together", action="store_true", help="one process for all groups")
@@ -123,6 +133,7 @@ def _run(argv: list[str] | None) -> int:
         given.checks or (),
         rounds=given.rounds,
         limit=given.limit,
+        loading=given.load_limit,
         jobs=given.jobs,
         together=given.together,
         known=known,

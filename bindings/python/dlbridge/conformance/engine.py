@@ -21,7 +21,7 @@ from .catalogue import Check, checks, groups, severities
 from .outcomes import FAILED, PASSED, SKIPPED, UNSTARTED, Outcome
 
 ROUNDS = 100_000
-# A check that takes longer hangs.
+# A check that takes longer hangs, and so does a library that takes longer to load.
 LIMIT_SECONDS = 120.0
 
 
@@ -52,10 +52,13 @@ class Report:
         return sum(outcome.status == FAILED and outcome.quirk is not None for outcome in found)
 
     @property
-    def stale(self) -> list[Outcome]:
-        """Quirks that no longer occur."""
-        found = self.outcomes.values()
-        return [outcome for outcome in found if outcome.status == PASSED and outcome.quirk]
+    def stale(self) -> dict[str, list[Outcome]]:
+        """Pattern of a quirk that no longer occurs -> the checks that it names."""
+        found: dict[str, list[Outcome]] = {}
+        for outcome in self.outcomes.values():
+            if outcome.status == PASSED and outcome.quirk:
+                found.setdefault(outcome.quirk["check"], []).append(outcome)
+        return found
 
     @property
     def idle(self) -> dict[str, list[str]]:
@@ -142,25 +145,28 @@ def run(
     *,
     rounds: int = ROUNDS,
     limit: float = LIMIT_SECONDS,
+    loading: float | None = None,
     jobs: int | None = None,
     together: bool = False,
     known: list[dict[str, str]] | None = None,
     progress: Callable[[Outcome], None] | None = None,
     waiting: Callable[[str], None] | None = None,
 ) -> Report:
-    """Runs the chosen checks. `limit` is the time that one check may take, in seconds; `together`
-    runs all groups in one process, which is started again after a crash. `waiting` gets a line if
-    the library takes long to load."""
+    """Runs the chosen checks. `limit` is the time that one check may take, in seconds, and
+    `loading` that of the library to load, which is the same by default. `together` runs all groups
+    in one process, which is started again after a crash. `waiting` gets a line if the library takes
+    long to load."""
     selected = select(patterns)
     parts = [[check for check in selected if check.group == group] for group in groups()]
     if together:
         parts = [selected]
     report = Report(chosen.label, "", _today(), rounds, {})
-    starting = _once_told(chosen, limit, waiting)
+    limits = processes.Limits(limit, limit if loading is None else loading)
+    starting = _once_told(chosen, limits, waiting)
     began = _cpu_seconds()
     with concurrent.futures.ThreadPoolExecutor(jobs or 2) as pool:
         started = [
-            (pool.submit(_group, chosen, part, rounds, limit, starting), part)
+            (pool.submit(_group, chosen, part, rounds, limits, starting), part)
             for part in parts
             if part
         ]
@@ -186,11 +192,10 @@ def run(
 
 
 def _once_told(
-    chosen: Chosen, limit: float, waiting: Callable[[str], None] | None
+    chosen: Chosen, limits: processes.Limits, waiting: Callable[[str], None] | None
 ) -> Callable[[], None]:
     """Tells once what the processes wait for."""
-    most = max(limit, processes.START_SECONDS)
-    lines = [f"waiting for {chosen.label} to be loaded, for at most {most:g} s"]
+    lines = [f"waiting for {chosen.label} to be loaded, for at most {limits.loading:g} s"]
 
     def starting() -> None:
         with contextlib.suppress(IndexError):
@@ -233,20 +238,24 @@ def _absolute(file: str | None) -> str | None:
 
 
 def _group(
-    chosen: Chosen, part: list[Check], rounds: int, limit: float, starting: Callable[[], None]
+    chosen: Chosen,
+    part: list[Check],
+    rounds: int,
+    limits: processes.Limits,
+    starting: Callable[[], None],
 ) -> tuple[list[Outcome], dict[str, str]]:
     plan = {
         # A library may change the folder of its process, from which others are started.
         "chosen": dataclasses.asdict(chosen) | {"file": _absolute(chosen.file)},
         "rounds": rounds,
-        "limit": limit,
+        "limit": limits.step,
         "steps": [[check.name] for check in part],
         "sides": {check.name: check.side for check in part},
     }
     command = [sys.executable, "-B", "-m", f"{__package__}.worker"]
     prepare = frameworks.use_intel_driver if chosen.framework == "dpnp" else None
     environment = _environment(chosen)
-    cells, versions, _ = processes.run(plan, command, environment, limit, prepare, starting)
+    cells, versions, _ = processes.run(plan, command, environment, limits, prepare, starting)
     return [outcome_of(check, cells[(check.name,)]) for check in part], versions
 
 

@@ -4,7 +4,9 @@ child's side."""
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import dataclasses
 import faulthandler
 import json
 import os
@@ -23,9 +25,18 @@ from typing import Any, BinaryIO, cast
 
 # The status of steps whose process died before its first step. It proves nothing.
 UNSTARTED, CRASH = "unstarted", "crash"
-# A process that has not begun its first step after this time is stuck in its imports, which a user
-# is told after the shorter one.
-START_SECONDS, PATIENCE_SECONDS = 120.0, 10.0
+# A user is told that a library takes longer than this to load.
+PATIENCE_SECONDS = 10.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """Seconds that a step may take, and that a process may take to load the library before it."""
+
+    step: float
+    loading: float
+
+
 # Bytes of the log that are kept.
 _LOGGED = 2**16
 Step = tuple[str, ...]
@@ -88,18 +99,18 @@ class Stopped(Exception):
 
 
 def _wait(
-    child: subprocess.Popen[bytes], output: BinaryIO, limit: float, starting: Callable[[], None]
+    child: subprocess.Popen[bytes], output: BinaryIO, limits: Limits, starting: Callable[[], None]
 ) -> int | None:
-    """The exit status, or None after `limit` seconds without a new record. Calls `starting` if
-    there is none for a while."""
+    """The exit status, or None after the limit without a new record. Calls `starting` if there is
+    none for a while."""
     size, began = 0, time.monotonic()
-    end, told = began + max(limit, START_SECONDS), False
+    end, told = began + limits.loading, False
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             return child.wait(timeout=0.1)
         now = os.fstat(output.fileno()).st_size
         if now != size:
-            size, end = now, time.monotonic() + limit
+            size, end = now, time.monotonic() + limits.step
         if not size and not told and time.monotonic() > began + PATIENCE_SECONDS:
             told = True
             starting()
@@ -172,15 +183,18 @@ class Files:
         return self.log.read().decode(errors="replace")
 
 
-# What precedes faulthandler's report, and the frames in it of the thread that died.
+# What precedes the report of faulthandler, and the frames in it of each thread; the current one
+# died or got the signal.
 _FAULT = "Fatal Python error"
-_THREAD = re.compile(r"Current thread [^\n]*\n((?:  File [^\n]*\n)+)")
+_THREAD = re.compile(r"(Current thread|Thread) 0x[^\n]*\n((?:  File [^\n]*\n)+)")
 _FRAME = re.compile(r'  File "([^"\n]*)", line (\d+) in ([^\n]*)')
 _STANDARD = sysconfig.get_paths()["stdlib"]
 
 
 # Lines of a log that a report shows, and characters of each.
 _LINES, _COLUMNS = 12, 300
+# Places of threads that a report shows.
+_THREADS = 4
 
 
 def _said(log: str) -> str:
@@ -195,12 +209,30 @@ def _said(log: str) -> str:
 def place(log: str) -> str:
     """The innermost frame in faulthandler's report that is not of Python's own modules, or nothing.
     The report of a thread that Python does not know has none."""
-    thread = _THREAD.search(log, max(log.rfind(_FAULT), 0))
-    if thread is None:
-        return ""
-    frames = _FRAME.findall(thread[1])
-    file, line, function = next((one for one in frames if not _is_standard(one[0])), frames[0])
-    return f" in {function}, {'/'.join(pathlib.PurePath(file).parts[-2:])} line {line}"
+    current, _ = _places(log)
+    return "".join(current[:1])
+
+
+def places(log: str) -> str:
+    """The same of a process that hangs, where other threads may be what it waits for."""
+    current, others = _places(log)
+    counted = collections.Counter(others)
+    listed = [
+        f"{where}{f' ({count} threads)' if count > 1 else ''}" for where, count in counted.items()
+    ]
+    text = f"; other threads:{','.join(listed[:_THREADS])}" if listed else ""
+    return "".join(current[:1]) + text
+
+
+def _places(log: str) -> tuple[list[str], list[str]]:
+    """The places of the current thread, if it is known, and of the others."""
+    found: tuple[list[str], list[str]] = ([], [])
+    for thread in _THREAD.finditer(log, max(log.rfind(_FAULT), 0)):
+        frames = _FRAME.findall(thread[2])
+        file, line, function = next((one for one in frames if not _is_standard(one[0])), frames[0])
+        name = "/".join(pathlib.PurePath(file).parts[-2:])
+        found[thread[1] == "Thread"].append(f" in {function}, {name} line {line}")
+    return found
 
 
 def _is_standard(file: str) -> bool:
@@ -213,7 +245,7 @@ def _once(
     folder: pathlib.Path,
     command: list[str],
     environment: dict[str, str],
-    limit: float,
+    limits: Limits,
     starting: Callable[[], None],
 ) -> tuple[list[dict[str, Any]], int | None, str]:
     """Runs one process; returns its records, its exit status (None: killed) and its last output."""
@@ -228,7 +260,7 @@ def _once(
         start_new_session=True,
     )
     try:
-        status = _wait(child, files.output, limit, starting)
+        status = _wait(child, files.output, limits, starting)
     finally:
         _end(child, folder)
     return _records(files.output), status, files.tail()
@@ -238,7 +270,7 @@ def run(
     plan: dict[str, Any],
     command: list[str],
     environment: dict[str, str],
-    limit: float,
+    limits: Limits,
     prepare: Callable[[str], dict[str, str]] | None = None,
     starting: Callable[[], None] = lambda: None,
 ) -> tuple[Answers, dict[str, str], int]:
@@ -268,19 +300,20 @@ def run(
                 pathlib.Path(name),
                 command,
                 environment,
-                limit,
+                limits,
                 starting,
             )
             begun, reproducer = _read(records, results, versions)
             left = [step for step in steps if step not in results]
-            why, survived = death(status, limit), _survived(status, limit)
+            why, survived = death(status, limits.step), _survived(status, limits.step)
             if begun is None and left and len(left) == len(steps):
-                why, said = death(status, max(limit, START_SECONDS)), _said(log)
+                why, said = death(status, limits.loading), _said(log)
                 text = f"before its first step the process {why}" + (f":\n{said}" if said else "")
                 unstarted = {"status": UNSTARTED, "why": text}
                 return results | dict.fromkeys(left, unstarted), {}, starts
             if begun is not None:
-                results[begun] = {"status": CRASH, "why": why, "place": place(log)}
+                where = places(log) if status is None else place(log)
+                results[begun] = {"status": CRASH, "why": why, "place": where}
                 results[begun]["expected"] = survived
                 if reproducer:
                     results[begun]["reproducer"] = reproducer

@@ -64,10 +64,7 @@ def _skips(report: Report, width: int) -> list[str]:
 
 def notes(report: Report, width: int) -> list[str]:
     """What else a reader must know of a run, and its last line."""
-    lines = []
-    for outcome in report.stale:
-        reason = (outcome.quirk or {})["reason"]
-        lines.append(f"{outcome.name} passes now; remove its quirk: {reason}")
+    lines = list(map(stale, report.stale.values()))
     for pattern, names in report.hidden.items():
         lines.append(f"unsupported: {pattern} hides {_counted(names, 'check')}")
     for pattern, names in report.excused.items():
@@ -78,6 +75,15 @@ def notes(report: Report, width: int) -> list[str]:
         lines.append("no check passed, so nothing is proved")
     not_run = [_not_run(outcome, width) for outcome in report.unstarted[:1]]
     return not_run + [_wrapped("", line, width) for line in [*lines, report.summary()]]
+
+
+def stale(passed: list[Outcome]) -> str:
+    """A line about a quirk that no longer occurs."""
+    quirk = passed[0].quirk or {}
+    if quirk["check"] == passed[0].name:
+        return f"{passed[0].name} passes now; remove its quirk: {quirk['reason']}"
+    names = _counted([one.name for one in passed], "check")
+    return f"{quirk['check']} passes now in {names}; remove its quirk: {quirk['reason']}"
 
 
 def _not_run(outcome: Outcome, width: int) -> str:
@@ -163,13 +169,16 @@ aria-label="{label}: {value}">
 
 def write_badge(report: Report, path: str) -> None:
     run = report.count(PASSED) + report.count(FAILED)
-    value = f"{report.count(PASSED)} of {run}" if run else "not run"
-    if run and report.count(SKIPPED):
-        value += f", {report.count(SKIPPED)} skipped"
-    new = report.count(FAILED) - report.known
-    colour = (
-        "#c33" if new or not run or report.unstarted else "#4a4" if not report.known else "#b90"
+    known, stale = report.known, len(report.stale)
+    parts = (
+        (report.count(PASSED), "passed"),
+        (report.count(FAILED) - known, "failed"),
+        (known, f"known failure{'s' * (known != 1)}"),
+        (stale, f"quirk{'s' * (stale != 1)} to remove"),
+        (report.count(SKIPPED), "skipped"),
     )
+    value = ", ".join(f"{count} {what}" for count, what in parts if count) if run else "not run"
+    colour = "#c33" if not report.good else "#b90" if known else "#4a4"
     left, right = 62, 14 + 7 * len(value)
     pathlib.Path(path).write_text(
         _BADGE.format(
