@@ -105,5 +105,8 @@ extern "C" int dlbridge_conformance_main(int argc, char** argv,
     fprintf(stderr, "%s: %s\n", program, error.message);
     return 2;
   }
+  if (strcmp(settings.tap_path, "-") != 0) {
+    dlbridge_conformance::PutSummary(stdout, summary);
+  }
   return dlbridge_conformance_exit_status(&summary);
 }

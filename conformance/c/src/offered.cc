@@ -144,6 +144,21 @@ void CallOfferedDeleter(Offered* offered) {
 
 namespace {
 
+// Longer memory is left out: a report must stay short.
+constexpr size_t kShownBytes = 96;
+
+void ReproduceMemory(const Plan& plan, Snippet* out) {
+  const auto* content = static_cast<const unsigned char*>(plan.memory);
+  out->Add("static unsigned char memory[%zu]", plan.bytes == 0 ? 1 : plan.bytes);
+  if (plan.bytes > 0 && plan.bytes <= kShownBytes) {
+    for (size_t i = 0; i < plan.bytes; ++i) {
+      out->Add("%s0x%02x", i == 0 ? " = {\n    " : i % 12 == 0 ? ",\n    " : ", ", content[i]);
+    }
+    out->Add("}");
+  }
+  out->Add(";\n");
+}
+
 void ReproduceArray(const char* name, const int64_t* numbers, size_t count, Snippet* out) {
   if (numbers != nullptr && count > 0) {
     out->Add("int64_t %s[] = %s;\n", name, Numbers(numbers, static_cast<int64_t>(count)).text);
@@ -155,7 +170,7 @@ void ReproduceArray(const char* name, const int64_t* numbers, size_t count, Snip
 void Reproduce(const Plan& plan, Snippet* out) {
   const bool versioned = plan.kind != DLBRIDGE_KIND_LEGACY;
   if (plan.memory != nullptr) {
-    out->Add("static unsigned char memory[%zu];\n", plan.bytes == 0 ? 1 : plan.bytes);
+    ReproduceMemory(plan, out);
   }
   ReproduceArray("shape", plan.shape, plan.shape_count, out);
   ReproduceArray("strides", plan.strides, plan.strides_count, out);
@@ -165,7 +180,7 @@ void Reproduce(const Plan& plan, Snippet* out) {
              plan.version.minor, static_cast<unsigned long long>(plan.flags));
   }
   if (plan.has_deleter) {
-    out->Add("t.deleter = count_and_free;\n");
+    out->Add("t.deleter = count_and_free; /* a function that counts its calls */\n");
   }
   if (plan.only_head) {
     out->Add("/* nothing after t.flags is readable */\n");

@@ -42,9 +42,10 @@ void PutBlock(FILE* file, const char* key, const char* text) {
   }
   fprintf(file, "  %s: |\n    ", key);
   for (; *text != 0; ++text) {
-    fputc(*text == '\n' || (*text >= ' ' && *text < 0x7f) ? *text : ' ', file);
-    if (*text == '\n' && text[1] != 0) {
-      fputs("    ", file);
+    if (*text == '\n') {
+      fputs(text[1] == 0 ? "" : "\n    ", file);
+    } else {
+      fputc(*text >= ' ' && *text < 0x7f ? *text : ' ', file);
     }
   }
   fputs("\n", file);
@@ -109,8 +110,10 @@ void JUnitFailure(FILE* file, const DLBridgeConformanceResult& result) {
   PutXml(file, result.title);
   fputs("\nspecification: ", file);
   PutXml(file, result.specification);
-  fputs("\n", file);
-  PutXml(file, result.reproducer);
+  if (result.reproducer[0] != 0) {
+    fputs("\nreproducer:\n", file);
+    PutXml(file, result.reproducer);
+  }
   fputs("</failure>\n", file);
 }
 
@@ -149,6 +152,23 @@ bool CloseFile(FILE** file) {
 }
 
 }  // namespace
+
+void PutSummary(FILE* file, const DLBridgeConformanceSummary& summary) {
+  fprintf(file, "%u passed, %u failed", summary.passed, summary.failed);
+  const struct {
+    uint32_t count;
+    const char* one;
+    const char* many;
+  } more[] = {{summary.known, "known deviation", "known deviations"},
+              {summary.stale, "quirk to remove", "quirks to remove"},
+              {summary.skipped, "skipped", "skipped"}};
+  for (const auto& part : more) {
+    if (part.count > 0) {
+      fprintf(file, ", %u %s", part.count, part.count == 1 ? part.one : part.many);
+    }
+  }
+  fputc('\n', file);
+}
 
 const char* SeverityName(int32_t severity) {
   switch (severity) {
@@ -220,8 +240,8 @@ void Reports::Take(const DLBridgeConformanceResult& result, const char* group) {
 
 DLBridgeStatus Reports::Close(const DLBridgeConformanceSummary& summary, DLBridgeError* error) {
   if (tap_ != nullptr) {
-    fprintf(tap_, "1..%u\n# %u passed, %u failed, %u known, %u skipped, %u stale\n", count_,
-            summary.passed, summary.failed, summary.known, summary.skipped, summary.stale);
+    fprintf(tap_, "1..%u\n# ", count_);
+    PutSummary(tap_, summary);
   }
   if (junit_ != nullptr) {
     fputs("  </testsuite>\n</testsuites>\n", junit_);

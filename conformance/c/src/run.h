@@ -82,6 +82,9 @@ class Reports {
   uint32_t count_ = 0;
 };
 
+// A line about the whole run, which names what is not zero.
+void PutSummary(FILE* file, const DLBridgeConformanceSummary& summary);
+
 const char* SeverityName(int32_t severity);
 const char* IsolationName(DLBridgeConformanceIsolation isolation);
 

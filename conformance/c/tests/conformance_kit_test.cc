@@ -260,9 +260,10 @@ TEST(Isolation, ACommand) {
   EXPECT_EQ(ran.summary.failed, 1U) << ran.Failures();
   EXPECT_EQ(ran.summary.passed + 1, ran.results.size());
   EXPECT_EQ(ran.results.at("layout-negative").severity, DLBRIDGE_CONFORMANCE_CRASH);
-  EXPECT_NE(ran.results.at("layout-negative").reproducer.find("strides[] = {-3, -1}"),
-            std::string::npos)
-      << ran.results.at("layout-negative").reproducer;
+  const std::string& reproducer = ran.results.at("layout-negative").reproducer;
+  EXPECT_NE(reproducer.find("strides[] = {-3, -1}"), std::string::npos) << reproducer;
+  // The values, without which a wrong order is not seen.
+  EXPECT_NE(reproducer.find("memory[24] = {\n    0x"), std::string::npos) << reproducer;
 }
 
 // Each failed check is followed by a fresh process, and no check is lost or run twice.

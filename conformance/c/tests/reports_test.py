@@ -28,7 +28,7 @@ class Reports(unittest.TestCase):
         lines = done.stdout.splitlines()
         self.assertEqual(lines[0], "TAP version 14")
         results = [line for line in lines if re.match(r"(not )?ok ", line)]
-        self.assertEqual(lines[-2], f"1..{len(results)}")
+        self.assertEqual(lines[-2:], [f"1..{len(results)}", f"# {len(results)} passed, 0 failed"])
         for number, line in enumerate(results, 1):
             self.assertRegex(line, rf"^ok {number} - [a-z0-9.-]+$")
 
@@ -54,6 +54,16 @@ class Reports(unittest.TestCase):
         self.assertIn("not ok 2 - values\n", done.stdout)
         self.assertIn('found: "the check passes: remove the quirk"', done.stdout)
         self.assertEqual(failure.get("type"), "deviation")
+
+    def test_the_terminal_has_the_counts_if_a_file_has_the_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            quirks = pathlib.Path(folder) / "quirks.toml"
+            quirks.write_text(QUIRK)
+            report = quirks.with_name("report.tap")
+            done = run("--quirks", str(quirks), "--only", "values", "--tap", str(report))
+            last = report.read_text().splitlines()[-1]
+        self.assertEqual(done.stdout, "1 passed, 0 failed, 1 quirk to remove\n")
+        self.assertEqual(last, f"# {done.stdout.rstrip()}")
 
     def test_list(self):
         done = run("--list")
