@@ -250,6 +250,47 @@ def test_elements_below_a_byte_are_packed_or_flagged(tmp_path, bits, flags, pack
     assert [found[name].status for name in names] == [packed, packed, padded], found
 
 
+# Memory that changes when its last owner is gone.
+SCRUBBED = """\
+import ctypes, numpy
+from dlbridge.conformance import capsules, values
+class Memory(bytearray):
+    def __del__(self): self[:] = b"\\xff" * len(self)
+def owned(bits): return numpy.frombuffer(Memory(bits), "uint8").reshape(3, 4)
+class Array:
+    def __init__(self, bits, triple, flags):
+        self.values = owned(bits.ljust(12))
+        self.triple, self.flags, self.shape = triple, flags, (3, 4)
+    def __dlpack_device__(self): return (1, 0)
+    def __dlpack__(self, *, max_version=None, copy=None, **rest):
+        capsule = {exported}.__dlpack__(max_version=max_version)
+        struct = capsules.look(capsule)
+        dtype = struct.dl_tensor.dtype
+        dtype.code, dtype.bits, dtype.lanes = self.triple
+        if max_version: struct.flags = self.flags
+        return capsule
+def make(request):
+    padded = request.dtype == "float4_e2m1fn"
+    small = request.dtype in values.SMALL
+    bits = values.packed(request.dtype) if small and not padded else request.bits
+    return Array(bits, {{**values.DTYPES, **values.SMALL}}[request.dtype], 4 * padded)
+def consume(source):
+    held = source.__dlpack__(max_version=(1, 3))
+    found = capsules.describe(capsules.take(held))
+    return Array(found.elements(), found.dtype, found.flags)
+"""
+
+
+@pytest.mark.parametrize("exported", ["self.values", "owned(self.values.tobytes())"])
+def test_the_kit_reads_an_export_before_it_releases_it(tmp_path, exported):
+    """Also one that is a copy."""
+    file = tmp_path / "scrubbed.py"
+    file.write_text(SCRUBBED.format(exported=exported))
+    names = ["export-padded", "export-float6-e2m3fn", "import-float6-e2m3fn", "import-int8"]
+    found = engine.run(Chosen(file=str(file)), names).outcomes
+    assert [found[name].status for name in names] == [PASSED] * 4, found
+
+
 @pytest.mark.parametrize(("kept", "status"), [("source", PASSED), ("Dropped(source)", FAILED)])
 def test_a_consumer_that_takes_padded_elements_for_packed_ones_is_found(tmp_path, kept, status):
     file = tmp_path / "small.py"

@@ -93,7 +93,8 @@ class Adapter:
         """The elements in C order. By default the buffer protocol, else the array's own export."""
         with contextlib.suppress(TypeError, BufferError, ValueError):
             return memoryview(array).tobytes()
-        return self.describe(array).elements()
+        struct = capsules.look(self.export(array))  # holds the capsule, and so the memory of a copy
+        return capsules.describe(struct).elements()
 
     def shape(self, array: Any) -> tuple[int, ...]:
         return tuple(int(extent) for extent in array.shape)

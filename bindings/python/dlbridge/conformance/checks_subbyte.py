@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import capsules, values
-from .kit import Kit, apart, check, message
+from .kit import Kit, apart, check, consumed, message
 from .outcomes import Failure, Skip
 from .tensors import Memory, Tensor
 
@@ -14,37 +14,30 @@ from .tensors import Memory, Tensor
 _PADDED = "float4_e2m1fn"
 
 
-def _exported(kit: Kit, dtype: str) -> capsules.Description:
-    """What the library exports for an array of the dtype, judged."""
-    capsule = kit.optional(kit.array(dtype=dtype))
-    found = capsules.describe(capsules.look(capsule))
-    if found.dtype != values.SMALL[dtype]:
-        raise Failure(f"dtype {values.SMALL[dtype]}", f"dtype {found.dtype}")
-    return found
-
-
-def _compare(found: capsules.Description, dtype: str) -> None:
-    codes = values.unpacked(found.elements(), dtype, found.is_padded)
+def _exports(kit: Kit, dtype: str, padded: bool) -> None:
+    """The library exports an array of the dtype with its values, in this way or in the other."""
+    with consumed(kit.optional(kit.array(dtype=dtype))) as struct:
+        found = capsules.describe(struct)
+        if found.dtype != values.SMALL[dtype]:
+            raise Failure(f"dtype {values.SMALL[dtype]}", f"dtype {found.dtype}")
+        if found.is_padded != padded:
+            raise Skip(
+                "the elements are packed"
+                if padded
+                else "the elements are padded, see export-padded"
+            )
+        codes = values.unpacked(found.elements(), dtype, padded)
     if codes != values.bits(dtype):
         raise Failure(*apart(values.bits(dtype), codes))
 
 
 def _export(dtype: str) -> Any:
-    def run(kit: Kit) -> None:
-        found = _exported(kit, dtype)
-        if found.is_padded:
-            raise Skip("the elements are padded, see export-padded")
-        _compare(found, dtype)
-
-    return run
+    return lambda kit: _exports(kit, dtype, False)
 
 
 @check("export-padded")
 def export_padded(kit: Kit) -> None:
-    found = _exported(kit, _PADDED)
-    if not found.is_padded:
-        raise Skip("the elements are packed")
-    _compare(found, _PADDED)
+    _exports(kit, _PADDED, True)
 
 
 def _tensor(kit: Kit, dtype: str, padded: bool) -> Tensor:
@@ -79,7 +72,8 @@ def _codes(kit: Kit, array: Any, dtype: str) -> bytes:
     """The elements of an imported array, one in each byte: by its export, else as the adapter reads
     them."""
     try:
-        found = capsules.describe(capsules.look(kit.adapter.export(array, **kit.newest)))
+        struct = capsules.look(kit.adapter.export(array, **kit.newest))  # holds the capsule
+        found = capsules.describe(struct)
         if found.dtype == values.SMALL[dtype]:
             return values.unpacked(found.elements(), dtype, found.is_padded)
     except Exception:

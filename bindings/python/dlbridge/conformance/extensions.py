@@ -2,6 +2,7 @@
 """Functions of adapters for the arrays of a small extension.
 
 Its arrays have the attributes `triple` (code, bits and lanes of the dtype), `address` and `read()`.
+Elements below a byte are packed.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ def maker(function: Callable[..., Any]) -> Callable[[Request], Any]:
     the array is read-only."""
 
     def make(request: Request) -> Any:
-        code, bits, _ = values.DTYPES[request.dtype]
+        code, bits, _ = {**values.DTYPES, **values.SMALL}[request.dtype]
+        is_small = request.dtype in values.SMALL
+        content = values.packed(request.dtype) if is_small else request.bits
         start = request.form.start * values.size(request.dtype)
         place = (list(request.shape), list(request.strides), start)
-        return function(request.bits, *place, code, bits, request.read_only)
+        return function(content, *place, code, bits, request.read_only)
 
     return make
 

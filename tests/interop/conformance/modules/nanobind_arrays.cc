@@ -75,6 +75,10 @@ void Append(const Constant& array, size_t axis, const char* data, size_t size, s
 nb::bytes Read(const Array& self) {
   std::string out;
   const Constant& array = self.constant;
+  if (array.dtype().bits % 8 != 0) {  // packed elements, of a whole array
+    const size_t bits = array.size() * array.dtype().bits;
+    return nb::bytes(static_cast<const char*>(array.data()), (bits + 7) / 8);
+  }
   Append(array, 0, static_cast<const char*>(array.data()), array.itemsize(), &out);
   return nb::bytes(out.data(), out.size());
 }

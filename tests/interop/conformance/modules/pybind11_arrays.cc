@@ -34,7 +34,7 @@ Array Make(const py::bytes& content, const std::vector<std::int64_t>& shape,
 }
 
 void Append(const DLTensor& tensor, int axis, const char* data, std::string* out) {
-  const std::int64_t size = tensor.dtype.bits / 8;
+  const std::int64_t size = (tensor.dtype.bits + 7) / 8;  // padded elements have a byte each
   if (axis == tensor.ndim) {
     out->append(data, static_cast<std::size_t>(size));
     return;
@@ -50,7 +50,21 @@ const char* Start(const Array& self) {
   return static_cast<const char*>(TensorOf(self).data) + TensorOf(self).byte_offset;
 }
 
+// Whether the elements are below a byte and without gaps.
+bool IsPacked(const Array& self) {
+  const bool padded = (self.tensor.get()->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
+  return TensorOf(self).dtype.bits % 8 != 0 && !padded;
+}
+
+// As they are in memory: the elements of a whole array.
+py::bytes Packed(const Array& self) {
+  std::int64_t bits = TensorOf(self).dtype.bits;
+  for (int axis = 0; axis < TensorOf(self).ndim; ++axis) bits *= TensorOf(self).shape[axis];
+  return py::bytes(Start(self), static_cast<std::size_t>((bits + 7) / 8));
+}
+
 py::bytes Read(const Array& self) {
+  if (IsPacked(self)) return Packed(self);
   std::string out;
   Append(TensorOf(self), 0, Start(self), &out);
   return out;

@@ -149,11 +149,15 @@ impl Held {
         Ok(self.first()? as usize)
     }
 
-    /// The elements in C order.
+    /// The elements in C order; packed ones below a byte as they are in memory.
     fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let view = self.view()?;
         let strides = view.strides_or_compact().map_err(wrong)?;
-        let size = usize::from(view.dtype().bits) / 8;
+        let bits = usize::from(view.dtype().bits);
+        if bits < 8 && !self.is_padded() {
+            return self.packed(py, bits);
+        }
+        let size = bits.div_ceil(8);
         let mut places = vec![0_i64];
         for (extent, stride) in view.shape().iter().zip(strides.iter()) {
             let steps = places
@@ -175,6 +179,22 @@ impl Held {
 impl Held {
     fn view(&self) -> PyResult<dlpark::TensorRef<'_>> {
         self.tensor.validate().map_err(wrong)
+    }
+
+    fn is_padded(&self) -> bool {
+        let flags = self.tensor.flags();
+        flags.contains(DlpackFlags::IS_SUBBYTE_TYPE_PADDED)
+    }
+
+    fn packed<'py>(&self, py: Python<'py>, bits: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let view = self.view()?;
+        if !view.is_compact().map_err(wrong)? {
+            return Err(PyValueError::new_err("a view of packed elements"));
+        }
+        let size = (view.num_elements() * bits).div_ceil(8);
+        // SAFETY: dlpark has validated the tensor, whose elements follow each other.
+        let out = unsafe { std::slice::from_raw_parts(self.first()?, size) };
+        Ok(PyBytes::new(py, out))
     }
 
     /// The address of the first element.
