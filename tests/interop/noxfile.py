@@ -82,6 +82,9 @@ def small(session):
     prepare(session, TESTS, HERE / "requirements-small.txt")
     measure(session, "small", *SMALL)
     check(session, "numpy", "--rounds", "2000")
+    # Programs of frameworks that the package's own tests lack.
+    programs = str(BINDING / "tests/test_conformance_programs.py")
+    session.run("pytest", "-q", "-p", "no:cacheprovider", "-k", "makes", programs)
     for page in ("page.py", "known.py"):
         session.run("python", "-B", str(HERE / "conformance" / page), "check")
 

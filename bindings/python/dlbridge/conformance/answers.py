@@ -273,6 +273,12 @@ empty = answers(
     f"{_NEW} and tensor.ndim == 2\n"
     "        and (c_int64 * 2).from_address(tensor.shape)[:] == [0, 4]",
 )
+strides = answers(
+    "strides, if the version is 1.2 or later",
+    f"{_NEW} and (not isinstance(tensor, Versioned)\n"
+    "        or tuple(tensor.version) < (1, 2) or not tensor.ndim\n"
+    "        or tensor.strides is not None)",
+)
 scalar = answers("a capsule of ndim 0", f"{_NEW} and tensor.ndim == 0")
 unknown_device = answers("BufferError", f"{_REJECTED_BY} or {_LACKS}", {"dl_device": (5, 0)})
 stream = answers("an exception", "isinstance(found, Exception)", {"stream": 1})

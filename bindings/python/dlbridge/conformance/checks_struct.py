@@ -163,6 +163,7 @@ def strides_present(kit: Kit) -> None:
             continue
         recent += 1
         if found.shape and found.strides is None:
+            kit.shows(answers.strides)
             raise Failure(f"strides ({form}, version {found.version})", "NULL")
     if not recent:
         raise Skip("the producer exports no version from 1.2 on")
@@ -172,6 +173,7 @@ def strides_present(kit: Kit) -> None:
 def shape_and_strides(kit: Kit) -> None:
     for form, capsule in _all_exported(kit, FORMS):
         found, layout = capsules.describe(capsules.look(capsule)), FORMS[form]
+        kit.shows(verdicts.values)
         if found.shape != layout.shape:
             raise Failure(f"shape {layout.shape} ({form})", f"shape {found.shape}")
         right = _right_strides(found, form)
