@@ -124,7 +124,7 @@ def test_a_badge_says_what_its_numbers_count(tmp_path, statuses, known, text, co
     assert f"DLPack: {text}" in badge and f'fill="{colour}"' in badge
 
 
-def test_a_pattern_whose_checks_all_pass_is_one_line():
+def test_a_pattern_whose_checks_all_pass_is_one_line(tmp_path):
     names = ("copy-true", "copy-false", "copy-none")
     found = report_of(*(Outcome(one, PASSED) for one in names))
     quirks.enter(found.outcomes, [{"check": "copy-*", "reason": "why", "link": "https://x"}])
@@ -132,6 +132,11 @@ def test_a_pattern_whose_checks_all_pass_is_one_line():
     assert lines.count("remove its quirk") == 1
     text = "copy-* passes now in 3 checks: copy-true, copy-false, copy-none; remove its quirk: why"
     assert text in lines
+    pytest.importorskip("jinja2")
+    report.write_html(found, str(tmp_path / "page.html"))
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("remove this known deviation") == 1
+    assert "in 3 checks: copy-true, copy-false, copy-none. Its reason was: why" in page
 
 
 # --------------------------------------------------------------------------------------- texts
