@@ -127,3 +127,19 @@ def test_a_make_on_that_shows_nothing_is_reported(monkeypatch, fake, tmp_path, b
     )
     report = engine.run(Chosen(file=str(file)), ["stream-export"])
     assert report.outcomes["stream-export"].expected == text
+
+
+def test_a_make_on_may_prepare_for_a_while(monkeypatch, fake, tmp_path):
+    """As on a machine that does much else, or with kernels that are compiled first."""
+    monkeypatch.setenv("DLBRIDGE_LIBCUDA", str(fake))
+    file = tmp_path / "adapter.py"
+    file.write_text(
+        f"import sys, time\nsys.path.insert(0, {str(HERE / 'scratch')!r})\n"
+        "import cuda_right\n"
+        "from cuda_right import *\n"
+        "def make_on(request, stream):\n"
+        "    time.sleep(0.6)\n"
+        "    return cuda_right.make_on(request, stream)\n"
+    )
+    report = engine.run(Chosen(file=str(file)), ["stream-export"])
+    assert report.outcomes["stream-export"].status == PASSED, report.failures

@@ -119,6 +119,12 @@ del error
         sys.exit("FAULT: the deleter runs once if the capsule was renamed")
     print("fine: the tensor is rejected")
     sys.exit()"""
+_SHOWN = """\
+try:
+    print(show(array))
+except Exception as error:
+    print(f"reading it: {type(error).__name__}: {error}")
+"""
 _REJECTS = """
 print("expected an exception")
 try:
@@ -325,7 +331,7 @@ def _arriving(code: str, tensor: Any, rejected: str, dtype: str) -> str:
 
 def rejects(code: str, tensor: Any, name: bytes = b"") -> str:
     """Imports a tensor that no consumer can use, or one in a capsule of this name."""
-    shown = "print(show(array))\n" if is_small(tensor) else ""
+    shown = _SHOWN if is_small(tensor) else ""
     text = _REJECTS.format(rejected=_REJECTED, shown=shown)
     return offered(code, tensor, name) + SHOW + text
 

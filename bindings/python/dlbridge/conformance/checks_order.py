@@ -23,7 +23,7 @@ WRITTEN = "the values that the producer's work writes: "
 def _late(kit: Kit, device: Any, stream: late.Stream, turn: int) -> tuple[Any, Request]:
     """An array whose work waits at the gate."""
     request = Request(device=device.device, turn=turn)
-    with stream.patiently():
+    with stream.patiently(late.PREPARING_SECONDS):
         array = kit.adapter.make_on(request, stream)
     if not stream.was_closed:
         raise Failure("make_on(request, stream) calls stream.close()", "it did not")

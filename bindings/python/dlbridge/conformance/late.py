@@ -18,6 +18,8 @@ from typing import Any
 # A call of the library that has not returned after this time waits for the stream; the gate is then
 # opened, so that it returns.
 PATIENCE_SECONDS = 0.5
+# The same for a call that must not wait, and may first prepare much. Gates give up after five.
+PREPARING_SECONDS = 3.0
 # Work that waits for nothing is done after this time on an idle device.
 _IDLE_SECONDS = 0.2
 
@@ -52,9 +54,9 @@ class Stream:
         self.open()
 
     @contextlib.contextmanager
-    def patiently(self) -> Iterator[None]:
+    def patiently(self, seconds: float = PATIENCE_SECONDS) -> Iterator[None]:
         """Opens the gate for a call that waits for the stream; `waited` records that."""
-        timer = threading.Timer(PATIENCE_SECONDS, self._give_in)
+        timer = threading.Timer(seconds, self._give_in)
         timer.start()
         try:
             yield
