@@ -43,7 +43,9 @@ SHOWN = {
     "view": ("consumer-view",),
     "writes": ("immutable-stays",),
     # What __dlpack__ answers. Faults that do not meet share a run.
-    "ignores-version drops-read-only": ("version-legacy", "version-old", "read-only-flag"),
+    "ignores-version drops-read-only signed": (
+        *("version-legacy", "version-old", "read-only-flag", "export-uint8"),
+    ),
     "no-version-1.1": ("version-versioned", "version-future"),
     "no-keywords": ("keywords-accepted", "keywords-none"),
     "any-device stream no-int8 read-only second-device not-empty of-the-future": (

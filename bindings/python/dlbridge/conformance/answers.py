@@ -235,6 +235,12 @@ def answers(expected: str, right: str, *asked: dict[str, Any]) -> Program:
     return program
 
 
+def of_dtype(triple: tuple[int, int, int]) -> Program:
+    """Compares the exported dtype."""
+    condition = f"{_NEW} and (\n        tensor.code, tensor.bits, tensor.lanes) == {triple}"
+    return answers(f"code, bits and lanes {triple}", condition)
+
+
 def _versions(*versions: tuple[int, int]) -> list[dict[str, Any]]:
     return [{"max_version": version} for version in versions]
 

@@ -280,7 +280,8 @@ class Dpnp(Bundled):
     code = (
         "import dpnp\nbase = dpnp.arange(12).astype('float32').reshape(3, 4)\n"
         "array = base\n"
-        "def consume(x): return dpnp.from_dlpack(x, device=dpnp.zeros(1).sycl_queue)\n"
+        "queue = dpnp.zeros(1).sycl_queue\n"
+        "def consume(x): return dpnp.from_dlpack(x, device=queue)\n"
         "def read(x): return dpnp.asnumpy(x).tobytes()\n"
     )
 

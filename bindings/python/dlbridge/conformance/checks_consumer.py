@@ -240,11 +240,13 @@ def import_standard(kit: Kit) -> None:
 def _export(dtype: str) -> Any:
     def run(kit: Kit) -> None:
         capsule = kit.optional(kit.array(dtype=dtype))
+        kit.shows(verdicts.values)
         struct = capsules.take(capsule)
         found = capsules.describe(struct)
         bits = found.elements()
         capsules.delete(struct)
         if found.dtype != values.DTYPES[dtype]:
+            kit.shows(answers.of_dtype(values.DTYPES[dtype]))
             raise Failure(f"dtype {values.DTYPES[dtype]}", f"dtype {found.dtype}")
         if bits != values.bits(dtype):
             raise Failure(*apart(values.bits(dtype), bits))

@@ -30,6 +30,11 @@ def maker(function: Callable[..., Any]) -> Callable[[Request], Any]:
     return make
 
 
+def array_by(name: str) -> str:
+    """The line of a program that makes an array of float32 by this function."""
+    return f"array = {name}(bytes(48), [3, 4], [4, 1], 0, 2, 32, False)\n"
+
+
 def read(array: Any) -> bytes:
     return bytes(array.read())
 

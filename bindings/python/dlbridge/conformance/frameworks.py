@@ -5,6 +5,7 @@ Nothing here uses dlbridge: the frameworks themselves describe their arrays.
 """
 
 import contextlib
+import functools
 import importlib
 import os
 import sys
@@ -495,6 +496,11 @@ class Dpnp(Framework):
     name, title, module, distribution = "dpnp", "dpnp", "dpnp", "dpnp"
     device = (14, 0)
 
+    @functools.cached_property
+    def queue(self):
+        """One for all imports: each `zeros` leaks some 200 bytes, which no import does."""
+        return self.library.zeros(1).sycl_queue
+
     def of(self, bits, dtype):
         if dtype in bases.BITS:
             bits = bits.view(getattr(importlib.import_module("ml_dtypes"), dtype))
@@ -519,7 +525,7 @@ class Dpnp(Framework):
         where = tuple(int(part) for part in source.__dlpack_device__() if part is not None)
         if where[0] == self.device[0]:
             return self.library.from_dlpack(source)
-        return self.library.from_dlpack(source, device=self.library.zeros(1).sycl_queue)
+        return self.library.from_dlpack(source, device=self.queue)
 
     def bits(self, array, dtype):
         return _numpy_bits(self.library.asnumpy(array))

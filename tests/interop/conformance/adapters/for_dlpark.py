@@ -3,10 +3,10 @@
 
 import dlpark_arrays
 from dlbridge.conformance import extensions
-from dlbridge.conformance.extensions import address, dtype, maker  # noqa: F401
+from dlbridge.conformance.extensions import address, array_by, dtype, maker  # noqa: F401
 
 title, version = "dlpark", "0.10.0"
-code = "from dlpark_arrays import Made, consume\n"
+code = "from dlpark_arrays import Made, consume\n" + array_by("Made")
 make = maker(dlpark_arrays.Made)
 
 

@@ -3,10 +3,10 @@
 modules/pybind11_arrays.cc."""
 
 import pybind11_arrays
-from dlbridge.conformance.extensions import address, dtype, maker, read  # noqa: F401
+from dlbridge.conformance.extensions import address, array_by, dtype, maker, read  # noqa: F401
 
 title, version = "pybind11", pybind11_arrays.version
-code = "from pybind11_arrays import consume, make as make_array\n"
+code = "from pybind11_arrays import consume, make as make_array\n" + array_by("make_array")
 make = maker(pybind11_arrays.make)
 
 
