@@ -13,6 +13,7 @@ changed. DLBRIDGE_OUTCOMES_DIR names the folder for python.jsonl, the results of
 """
 
 import functools
+import json
 import os
 import pathlib
 import shutil
@@ -279,6 +280,68 @@ def sanitizers(session):
         UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1",
         DLBRIDGE_SLOW_MACHINE="1",
     )
+
+
+# What threads do at the same time. These tests need no NumPy, which no sanitizer has compiled.
+THREADED = ("test_free_threads.py", "test_release_after.py")
+
+
+@nox.session(python=False, default=False)
+def threads(session):
+    """The tests of threads under ThreadSanitizer, with the interpreter that CPYTHON names.
+
+    No package has such an interpreter: build and install CPython 3.13 or later from its source,
+    configured with --disable-gil and --with-thread-sanitizer. TSAN_OPTIONS can name the
+    suppressions of these sources. The interpreter's compiler compiles the package.
+    """
+    python, variables = sanitized_interpreter(session)
+    place = SCRATCH / "threads"
+    shutil.rmtree(place, ignore_errors=True)
+    session.run(python, "-m", "venv", "--without-pip", str(place / "venv"), external=True)
+    python = str(place / "venv/bin/python")
+    pip = (sys.executable, "-m", "pip")
+    quietly = ("install", "--quiet", "--no-deps", "--no-compile")
+    # None of these is compiled, so the Python that runs nox installs them, which is faster.
+    ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    target = session.run(python, "-c", ask, silent=True, external=True).strip()
+    chosen = ("-r", str(REQUIREMENTS / "build.txt"), "-c", str(REQUIREMENTS / "tests.txt"))
+    pytest = ("pytest", "iniconfig", "packaging", "pluggy", "Pygments")
+    session.run(*pip, *quietly, "--target", target, *chosen, *pytest, external=True)
+    settings = {"build-dir": place / "build", "cmake.define.DLBRIDGE_SANITIZE": "thread"}
+    settings.update({"cmake.build-type": "RelWithDebInfo", "install.strip": "false"})
+    given = (f"-C{name}={value}" for name, value in settings.items())
+    compilers = {name: variables[name].split()[0] for name in ("CC", "CXX")}
+    options = ("--no-index", "--no-build-isolation", *given, str(HERE))
+    session.run(*pip, "--python", python, *quietly, *options, env=compilers, external=True)
+    run_sanitized(session, python, place)
+
+
+def sanitized_interpreter(session):
+    """The interpreter of CPYTHON, and its variables of sysconfig."""
+    python = os.environ.get("CPYTHON", "")
+    if not shutil.which(python):
+        session.error(f"expected CPYTHON to name an interpreter, found {python!r}")
+    ask = "import json, sysconfig; print(json.dumps(sysconfig.get_config_vars()))"
+    variables = json.loads(session.run(python, "-c", ask, silent=True, external=True))
+    sanitized = "-fsanitize=thread" in variables.get("BASECFLAGS", "")
+    if not variables.get("Py_GIL_DISABLED") or not sanitized:
+        session.error(f"expected --disable-gil and --with-thread-sanitizer, which {python} lacks")
+    return python, variables
+
+
+def run_sanitized(session, python, place):
+    """ThreadSanitizer's reports are files, since pytest captures what a test prints."""
+    options = f"{os.environ.get('TSAN_OPTIONS', '')} log_path={place / 'report'} exitcode=0"
+    session.chdir(place)
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no", "-ra")
+    files = (str(HERE / "tests" / name) for name in THREADED)
+    environment = {"TSAN_OPTIONS": options, "DLBRIDGE_SLOW_MACHINE": "1"}
+    session.run(python, *command, *session.posargs, *files, env=environment, external=True)
+    reports = sorted(place.glob("report.*"))
+    for report in reports:
+        print(report.read_text(errors="replace"))
+    if reports:
+        session.error(f"ThreadSanitizer found races: {len(reports)} processes, see {place}")
 
 
 # ----------------------------------------------------------------------------------- the sources
