@@ -110,9 +110,10 @@ static inline int dlbridge_py_take_(PyObject* capsule, const char* used,
   return 0;
 }
 
-/* Takes the tensor out of a capsule, by the protocol's rules. */
-static inline int dlbridge_py_by_capsule_(PyObject* capsule, const DLBridgePyImportOptions* options,
-                                          DLManagedTensorVersioned** out) {
+/* Takes the tensor out of a capsule that no other thread takes meanwhile. */
+static inline int dlbridge_py_by_own_capsule_(PyObject* capsule,
+                                              const DLBridgePyImportOptions* options,
+                                              DLManagedTensorVersioned** out) {
   const char* name = PyCapsule_GetName(capsule);
   const int versioned = name != NULL && strcmp(name, "dltensor_versioned") == 0;
   void* tensor;
@@ -126,6 +127,21 @@ static inline int dlbridge_py_by_capsule_(PyObject* capsule, const DLBridgePyImp
     return -1;
   }
   return dlbridge_py_take_(capsule, versioned ? "used_dltensor_versioned" : "used_dltensor", out);
+}
+
+/* Takes the tensor out of a capsule, by the protocol's rules. In free-threaded builds two threads may
+ * import the same capsule: the lock makes the check of its name and the renaming one step. */
+static inline int dlbridge_py_by_capsule_(PyObject* capsule, const DLBridgePyImportOptions* options,
+                                          DLManagedTensorVersioned** out) {
+#ifdef Py_GIL_DISABLED
+  int status;
+  Py_BEGIN_CRITICAL_SECTION(capsule);
+  status = dlbridge_py_by_own_capsule_(capsule, options, out);
+  Py_END_CRITICAL_SECTION();
+  return status;
+#else
+  return dlbridge_py_by_own_capsule_(capsule, options, out);
+#endif
 }
 
 #ifdef __cplusplus
