@@ -119,7 +119,7 @@ def summary(reports):
         yield f"| {' | '.join((*facts, *map(cell, rows)))} |"
     yield ""
     yield "Every check ran. The checks for leaks make 100,000 rounds, or as many as fit into 20"
-    yield "seconds. `CPU` is the run's CPU time in seconds. `-`: no check of the group applies, as"
+    yield "seconds of CPU time. `CPU` is that of the run in seconds. `-`: no check of the group applies, as"
     yield "with the C exchange API of a library without it."
     yield ""
     yield "`streams`: gates on queues of SYCL hold dpnp's work back, on the CPU. No library here"
