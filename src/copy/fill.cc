@@ -80,7 +80,7 @@ DLBRIDGE_INLINE void FillShort(const Pattern& pattern, char* to, int64_t bytes) 
 }
 
 // Shorter rows take longer to stream: the lines at their ends are written partially.
-constexpr int64_t kLeastStreamed = 4096;
+constexpr int64_t kLeastStreamed = 2048;
 
 // Less than a line.
 inline void FillEnd(const Pattern& pattern, char* to, int64_t bytes) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "copy/plane_copy.h"
 #include "copy/vector_level.h"
 
 #if DLBRIDGE_X86_KERNELS
@@ -15,7 +16,6 @@ namespace dlbridge {
 
 namespace {
 
-constexpr int64_t kLine = 64;
 constexpr int64_t kBatch = 4 * kLine;
 
 // In both, `to` must be aligned to a line, and `bytes` a multiple of kBatch.
@@ -80,8 +80,7 @@ void StreamContiguous(const char* from, char* to, int64_t bytes) {
 #endif
 
 void CopyContiguous(const char* from, char* to, int64_t bytes) {
-  constexpr int64_t kLeastStreamed = 64 << 20;
-  if (bytes >= kLeastStreamed) {
+  if (bytes >= kHuge) {
     StreamContiguous(from, to, bytes);
     EndStreaming();
   } else {

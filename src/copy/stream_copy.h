@@ -7,7 +7,7 @@
 
 namespace dlbridge {
 
-// Like memcpy. From 64 MiB on it is StreamContiguous: memcpy of the C library bypasses the cache
+// Like memcpy. From 32 MiB on it is StreamContiguous: memcpy of the C library bypasses the cache
 // only from a size that depends on the shared cache, which may be hundreds of MiB.
 void CopyContiguous(const char* from, char* to, int64_t bytes);
 

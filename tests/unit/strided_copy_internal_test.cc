@@ -522,7 +522,7 @@ int64_t WrongElements(const int64_t* shape, const int64_t* strides, const uint32
 }
 
 // The same for planes whose lines are aligned, for repeated rows and elements, and for contiguous
-// memory from 64 MiB on.
+// memory.
 TEST(StridedCopyOfHugeLayouts, AgreesWithElementwise) {
   constexpr int64_t kSide = 4096 + 16;
   constexpr int64_t kElements = kSide * kSide;
