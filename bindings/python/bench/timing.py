@@ -117,7 +117,8 @@ print((time.process_time_ns() - start) / 1e6)
 
 def import_time(target: float, runs: int = 21) -> tuple[list[float], str]:
     """Milliseconds of CPU time of `import dlbridge` in fresh interpreters, in order; a verdict."""
-    command = (sys.executable, "-c", IMPORT)
+    # -P: the folder of the sources, in which the session runs, has no extension module.
+    command = (sys.executable, "-P", "-c", IMPORT)
     found = sorted(
         float(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(runs)
     )
