@@ -87,6 +87,12 @@ DLBRIDGE_AVX2 void CopyByVectors(const char* from, char* to, int64_t bytes) {
 
 #endif
 
+template <void (*kCopy)(const char*, char*, int64_t)>
+CopyPlane RunsOf(const Plane& plane) {
+  const bool prefetches = plane.bytes >= kFar && plane.column.to < kLongRun;
+  return prefetches ? CopyRuns<kCopy, true> : CopyRuns<kCopy, false>;
+}
+
 }  // namespace
 
 CopyPlane ChooseRuns(const Plane& plane) {
@@ -98,11 +104,10 @@ CopyPlane ChooseRuns(const Plane& plane) {
   }
 #if DLBRIDGE_X86_KERNELS
   if (GetVectorLevel() >= VectorLevel::kAvx2) {
-    const bool prefetches = plane.bytes >= kFar && plane.column.to < kLongRun;
-    return prefetches ? CopyRuns<CopyByVectors, true> : CopyRuns<CopyByVectors, false>;
+    return RunsOf<CopyByVectors>(plane);
   }
 #endif
-  return CopyRuns<CopyByLibrary, false>;
+  return RunsOf<CopyByLibrary>(plane);
 }
 
 }  // namespace dlbridge
