@@ -24,7 +24,14 @@ def outcomes(monkeypatch, fault, *names, **options):
 
 # Fault of planted.py -> the checks that find it, and whose programs show it.
 SHOWN = {
-    "deleter-once": ("deleter-once", "deleter-on-thread", "consumer-leak"),
+    "deleter-once": (
+        *("deleter-once", "deleter-on-thread", "consumer-leak", "consumer-threads"),
+        "hostile-null-strides-version-1.3",
+    ),
+    "scalar-as-row copied negative-id legacy-bytes": (
+        *("shape-and-strides", "not-copied", "struct-valid", "legacy-same", "device-own"),
+    ),
+    "flushes asks-stream": ("layout-plain", "consumer-stays", "consumer-threads", "stream-none"),
     "used-capsule": ("used-capsule", "foreign-capsule"),
     "copy-apart": ("copy-apart", "copy-true"),
     "detached": ("shares", "seen", "copy-false"),
@@ -59,7 +66,7 @@ SHOWN = {
         *("layout-byte-offset", "layout-scalar", "layout-scalar-null", "own-layouts"),
     ),
     "rejects": ("layout-plain", "layout-empty", "consumes-versioned", "version-minor"),
-    "rejects-and-deletes": ("layout-byte-offset",),
+    "rejects-and-deletes": ("layout-byte-offset", "rejected-leak"),
     "keeps-name any-version any-ndim anything type-error read-only-imports copies": (
         *("capsule-renamed", "version-major-0", "hostile-major-0", "not-a-capsule"),
         *("hostile-ndim-negative-versioned", "no-protocol", "flags-writable", "consumer-shares"),
@@ -67,11 +74,9 @@ SHOWN = {
 }
 
 
-@one_run
-@pytest.mark.parametrize("fault", SHOWN)
-def test_a_reproducer_shows_the_fault_and_that_a_right_library_has_none(monkeypatch, fault):
-    found = outcomes(monkeypatch, fault, *SHOWN[fault])
-    for name in SHOWN[fault]:
+def are_shown(found, names, fault):
+    """Whether the programs of these failures show the fault, and none of the right library."""
+    for name in names:
         assert found[name].status == FAILED, name
         program = found[name].reproducer
         assert "dlbridge" not in program.replace(str(SCRATCH), "")
@@ -80,6 +85,35 @@ def test_a_reproducer_shows_the_fault_and_that_a_right_library_has_none(monkeypa
         assert status == 1 and "FAULT: " in text, (name, text)
         status, text = shown(program, "")
         assert status == 0 and "fine: " in text and "FAULT" not in text, (name, text)
+
+
+@one_run
+@pytest.mark.parametrize("fault", SHOWN)
+def test_a_reproducer_shows_the_fault_and_that_a_right_library_has_none(monkeypatch, fault):
+    are_shown(outcomes(monkeypatch, fault, *SHOWN[fault]), SHOWN[fault], fault)
+
+
+# The same of tabled.py, whose arrays have a C exchange API.
+TABLED = {
+    "": (),
+    "table-name table-version": ("table-capsule", "table-header"),
+    "table-null-strides table-dtype table-stream table-member": (
+        *("table-members", "table-export", "table-borrow", "table-allocates"),
+    ),
+    "table-stream deleter-once": ("table-stream", "table-import"),
+}
+
+
+@one_run
+@pytest.mark.parametrize("fault", TABLED)
+def test_the_programs_of_a_table_show_its_fault(monkeypatch, fault):
+    monkeypatch.setenv("PLANTED", fault)
+    chosen = Chosen(file=str(SCRATCH / "tabled.py"))
+    names = TABLED[fault] or [name for found in TABLED.values() for name in found]
+    found = engine.run(chosen, names, rounds=ROUNDS, together=True).outcomes
+    if not fault:
+        assert {one.status for one in found.values()} == {PASSED}, found
+    are_shown(found, TABLED[fault], fault)
 
 
 def test_the_right_library_passes_these_checks(monkeypatch):
@@ -251,6 +285,9 @@ def test_elements_below_a_byte_are_packed_or_flagged(tmp_path, bits, flags, pack
     names = [f"export-{one}" for one in ("float4-e2m1fn", "float6-e3m2fn", "padded")]
     found = engine.run(Chosen(file=str(file)), names).outcomes
     assert [found[name].status for name in names] == [packed, packed, padded], found
+    for one in found.values():
+        if one.status == FAILED:
+            assert "FAULT: the tensor has other elements" in shown(one.reproducer)[1]
 
 
 # Memory that changes when its last owner is gone.
@@ -312,3 +349,6 @@ def test_a_consumer_that_takes_padded_elements_for_packed_ones_is_found(tmp_path
     names = ["import-padded", "import-float4-e2m1fn", "import-float6-e2m3fn"]
     found = engine.run(Chosen(file=str(file)), names).outcomes
     assert [found[name].status for name in names] == [status, PASSED, PASSED], found
+    if status == FAILED:
+        program = found["import-padded"].reproducer
+        assert "FAULT: the array differs from the tensor" in shown(program)[1]

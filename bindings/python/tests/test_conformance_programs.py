@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from conformance_runs import no_sanitizers, one_run, shown
-from dlbridge.conformance import answers, bundled, engine, tensors
+from dlbridge.conformance import answers, bundled, engine, tensors, verdicts
 from dlbridge.conformance.adapters import Chosen, Request
 from dlbridge.conformance.forms import FORMS
 
@@ -109,3 +109,42 @@ def test_the_program_of_another_layout_reads_where_the_tensor_is():
         program = answers.arrives(code, tensors.of_form(form, dtype), dtype)
         status, text = shown(program)
         assert status == 0 and "fine: " in text, (form, dtype, text)
+
+
+# An adapter that uses all that README.md says of a request.
+DOCUMENTED = """\
+import numpy
+def make(request):
+    memory = numpy.frombuffer(bytearray(request.bits), request.dtype)
+    assert (numpy.array(request.values, request.dtype).ravel() == memory).all()
+    assert request.base_shape == (3, 4) and request.device == (1, 0)
+    assert request.view(memory.reshape(3, 4)).shape == request.shape == request.form.shape
+    assert request.strides == request.form.strides and not request.read_only
+    places = [request.form.start]
+    for extent, stride in zip(request.form.shape, request.strides):
+        places = [place + i * stride for place in places for i in range(extent)]
+    return memory[places].reshape(request.shape)
+"""
+
+
+@pytest.mark.parametrize(
+    ("form", "dtype"), [("plain", "bool"), ("negative", "complex64"), ("gaps", "float32")]
+)
+def test_the_request_of_a_program_has_what_is_documented(tmp_path, form, dtype):
+    (tmp_path / "documented.py").write_text(DOCUMENTED)
+    adapter = Chosen(file=str(tmp_path / "documented.py")).load()
+    program = verdicts.values(adapter.code, Request(dtype, FORMS[form]), {})
+    assert max(map(len, program.replace(str(tmp_path), "").splitlines())) <= 76
+    status, text = shown(program)
+    assert status == 0 and "fine: " in text, text
+
+
+def test_an_array_that_cannot_be_made_is_no_fault_of_its_deleter():
+    code = "import types\ndef make(request): raise KeyError(request.dtype)\n"
+    status, text = shown(verdicts.after_exit(code, Request(), {}))
+    assert status and "KeyError" in text and "no verdict: " in text and "FAULT" not in text
+
+
+def test_the_extents_of_a_program_fit_into_its_lines():
+    tensor = tensors.of_form("plain", shape=(1,) * 64, strides=(-(2**40),) * 64)
+    assert max(map(len, answers.rejects("", tensor).splitlines())) <= 76

@@ -15,6 +15,7 @@ from .reproducers import (
     made,
     offered,
     with_array,
+    wrapped,
 )
 
 # Writes the program of a producer, from the lines that make `array`.
@@ -109,7 +110,7 @@ if found not in ({dtype!r}, "None"):
 """
 _MUST_ARRIVE = 'sys.exit(f"FAULT: the tensor is rejected: {found}")'
 # In the handler of an exception. A consumer that has renamed the capsule owns the tensor.
-_REJECTED = """\
+REJECTED = """\
 del error
     gc.collect()
     renamed = '"used_' in repr(capsules)
@@ -119,6 +120,50 @@ del error
         sys.exit("FAULT: the deleter runs once if the capsule was renamed")
     print("fine: the tensor is rejected")
     sys.exit()"""
+_HAS_TEXT = """\
+if found.endswith(": "):
+        sys.exit("FAULT: the exception has no message")
+    """
+_REJECTED_SAYING = REJECTED.replace('print("fine', _HAS_TEXT + 'print("fine')
+_HARMLESS = """
+try:
+    array = consume(Source())
+except Exception as error:
+    found = f"{{type(error).__name__}}: {{error}}"
+    {rejected}
+print("imported:", type(array))
+del array
+for _ in range(4):
+    gc.collect()
+    if "settle" in globals():
+        settle()
+destructor = pythonapi.PyCapsule_GetDestructor
+destructor.restype, destructor.argtypes = c_void_p, [py_object]
+taken = any(
+    '"used_' in repr(one) or not destructor(one) for one in capsules)
+print("capsules", capsules, "and runs of the deleter:", len(runs))
+if len(runs) != taken:
+    sys.exit("FAULT: the deleter runs once if the capsule was renamed")
+print("fine: the tensor is imported without harm")
+"""
+_ASKS = """
+class Asking(Source):
+    def __dlpack__(self, **keywords):
+        asked.append(keywords.get("stream"))
+        return super().__dlpack__(**keywords)
+
+asked = []
+try:
+    consume(Asking())
+except Exception as error:
+    print(f"{{type(error).__name__}}: {{error}}")
+print("expected stream is {expected}")
+print("found   ", asked)
+for stream in asked:
+    if not ({right}):
+        sys.exit(f"FAULT: stream={{stream!r}}")
+print("fine: each request has such a stream")
+"""
 _SHOWN = """\
 try:
     print(show(array))
@@ -223,12 +268,22 @@ except Exception as error:
 # ------------------------------------------------------------------------------------- producers
 
 
+class _Text:
+    """An argument that the program computes."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
 def answers(expected: str, right: str, *asked: dict[str, Any]) -> Program:
     """Calls __dlpack__ with keywords, without any those of a consumer of the newest version."""
 
     def program(code: str, request: Any, keywords: dict[str, Any]) -> str:
-        calls = (f"\n        dict({arguments(one)})" for one in asked or (keywords,))
-        listed = f"[{','.join(calls)}]"
+        calls = (wrapped(f"dict({arguments(one)})", 8) for one in asked or (keywords,))
+        listed = "[\n" + ",\n".join(calls) + "]"
         text = _ANSWERS.format(asked=listed, expected=expected, right=right)
         return made(code, request) + text
 
@@ -292,6 +347,25 @@ strides = answers(
     "        or tensor.strides is not None)",
 )
 scalar = answers("a capsule of ndim 0", f"{_NEW} and tensor.ndim == 0")
+aligned = answers(
+    "an address that is a multiple of 4",
+    f"{_NEW} and (tensor.data + tensor.byte_offset) % 4 == 0",
+)
+# A DLManagedTensorVersioned that is read as a DLManagedTensor has its version in `data`.
+named = answers(
+    "the struct of its name, with version 1 or none",
+    f"isinstance(found, Exception) or {_NEW} and (\n"
+    "        tensor.version[0] == 1 if isinstance(tensor, Versioned)\n"
+    "        else (tensor.data or 0) % 2**32 != 1)",
+    {},
+    {"max_version": (1, 3)},
+)
+_OWN_DEVICE = "[*map(int, array.__dlpack_device__())]"
+own_device = answers(
+    "a capsule of the array's own device",
+    f"{_LACKS} or {_NEW}\n        and tensor.device[:] == {_OWN_DEVICE}",
+    {"max_version": (1, 3), "dl_device": _Text("array.__dlpack_device__()")},
+)
 unknown_device = answers("BufferError", f"{_REJECTED_BY} or {_LACKS}", {"dl_device": (5, 0)})
 stream = answers("an exception", "isinstance(found, Exception)", {"stream": 1})
 _KEYWORDS = ("stream", "max_version", "dl_device", "copy")
@@ -320,7 +394,7 @@ def arrives(code: str, tensor: Any, dtype: str = "") -> str:
 
 def arrives_or_is_rejected(code: str, tensor: Any, dtype: str = "") -> str:
     """The same, if a consumer may reject the tensor."""
-    return _arriving(code, tensor, _REJECTED, dtype)
+    return _arriving(code, tensor, REJECTED, dtype)
 
 
 def _arriving(code: str, tensor: Any, rejected: str, dtype: str) -> str:
@@ -338,8 +412,31 @@ def _arriving(code: str, tensor: Any, rejected: str, dtype: str) -> str:
 def rejects(code: str, tensor: Any, name: bytes = b"") -> str:
     """Imports a tensor that no consumer can use, or one in a capsule of this name."""
     shown = _SHOWN if is_small(tensor) else ""
-    text = _REJECTS.format(rejected=_REJECTED, shown=shown)
+    text = _REJECTS.format(rejected=REJECTED, shown=shown)
     return offered(code, tensor, name) + SHOW + text
+
+
+def rejects_saying(code: str, tensor: Any) -> str:
+    """The same; the exception needs a message."""
+    shown = _SHOWN if is_small(tensor) else ""
+    text = _REJECTS.format(rejected=_REJECTED_SAYING, shown=shown)
+    return offered(code, tensor) + SHOW + text
+
+
+def harmless(code: str, tensor: Any) -> str:
+    """Imports a tensor that a consumer may reject, or take as it is."""
+    return offered(code, tensor) + _HARMLESS.format(rejected=_REJECTED_SAYING)
+
+
+def _asks(expected: str, right: str) -> Callable[[str, Any], str]:
+    def asking(code: str, tensor: Any) -> str:
+        return offered(code, tensor) + _ASKS.format(expected=expected, right=right)
+
+    return asking
+
+
+stream_none = _asks("None, since the memory is of the CPU", "stream is None")
+stream_legal = _asks("None, -1 or at least 1", "stream is None or stream >= 1 or stream == -1")
 
 
 def foreign(code: str, tensor: Any) -> str:

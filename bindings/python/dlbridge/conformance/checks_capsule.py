@@ -25,6 +25,7 @@ from .outcomes import Failure, Skip
 def capsule_name(kit: Kit) -> None:
     kit.best(kit.array())
     for capsule in kit.both(kit.array()):
+        kit.shows(answers.named)
         struct = capsules.look(capsule)
         if capsules.is_misnamed(capsule):
             raise Failure(
@@ -175,6 +176,7 @@ def deleter_releases(kit: Kit) -> None:
 @check("deleter-without-gil")
 def deleter_without_gil(kit: Kit) -> None:
     struct = capsules.take(kit.best(kit.array()))
+    kit.shows(verdicts.foreign_thread)
     capsules.delete_on_foreign_thread(struct)
     foreign_thread_releases(kit)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 from dlbridge._structs import (
@@ -15,7 +16,7 @@ from dlbridge._structs import (
     DLTensor,
 )
 
-from . import capsules, tensors, values
+from . import answers, capsules, programs_struct, programs_table, tensors, values
 from .kit import Kit, check, expected, message, shown
 from .outcomes import Failure, Skip
 
@@ -82,7 +83,22 @@ def _called(function: Any, *arguments: Any) -> tuple[int, bool]:
         return -1, True
 
 
+def _showing(program: answers.Program) -> Any:
+    """Gives a check its program, which makes an array of its own."""
+
+    def around(function: Callable[[Kit], None]) -> Callable[[Kit], None]:
+        def run(kit: Kit) -> None:
+            kit.array()
+            with kit.showing(program):
+                function(kit)
+
+        return run
+
+    return around
+
+
 @check("table-capsule")
+@_showing(programs_table.capsule)
 def table_capsule(kit: Kit) -> None:
     found = _attribute(kit.array())
     if not capsules.is_capsule(found):
@@ -92,6 +108,7 @@ def table_capsule(kit: Kit) -> None:
 
 
 @check("table-header")
+@_showing(programs_table.header)
 def table_header(kit: Kit) -> None:
     found = _attribute(kit.array())
     pointer = found if isinstance(found, int) else capsules.pointer(found, capsules.name(found))
@@ -110,6 +127,7 @@ def table_header(kit: Kit) -> None:
 
 
 @check("table-members")
+@_showing(programs_table.members)
 def table_members(kit: Kit) -> None:
     table = _table(kit)
     absent = [name for name in _MEMBERS if name != _OPTIONAL and not getattr(table, name)]
@@ -140,6 +158,7 @@ def _exported(kit: Kit, array: Any) -> Any:
 
 
 @check("table-export")
+@_showing(programs_table.export)
 def table_export(kit: Kit) -> None:
     array = kit.array()
     struct = _exported(kit, array)
@@ -150,6 +169,7 @@ def table_export(kit: Kit) -> None:
 
 
 @check("table-borrow")
+@_showing(programs_table.borrow)
 def table_borrow(kit: Kit) -> None:
     array, tensor = kit.array(), DLTensor()
     function = _function(kit, _OPTIONAL, _FROM)
@@ -163,6 +183,7 @@ def table_borrow(kit: Kit) -> None:
 def table_import(kit: Kit) -> None:
     function = _function(kit, "managed_tensor_to_py_object_no_sync", _TO)
     tensor = tensors.of_form("plain", kind="versioned")
+    kit.shows(lambda code, request, _: programs_table.imports(code, request, tensor))
     out = ctypes.py_object()
     result, error = _called(function, tensor.address, ctypes.addressof(out))
     if result or error:
@@ -184,6 +205,7 @@ def _release(thing: Any) -> None:
 
 
 @check("table-errors")
+@_showing(programs_table.errors)
 def table_errors(kit: Kit) -> None:
     function = _function(kit, "managed_tensor_from_py_object_no_sync", _FROM)
     for wrong in (None, 7, object(), "text"):
@@ -198,6 +220,7 @@ def table_errors(kit: Kit) -> None:
 def table_rejects(kit: Kit) -> None:
     function = _function(kit, "managed_tensor_to_py_object_no_sync", _TO)
     tensor = tensors.of_form("plain", kind="versioned", dtype="float32", device=(5, 0))
+    kit.shows(lambda code, request, _: programs_table.rejects(code, request, tensor))
     out = ctypes.c_void_p()
     result, error = _called(function, tensor.address, ctypes.addressof(out))
     if result == 0:
@@ -231,6 +254,7 @@ def _allocate(kit: Kit, **changes: Any) -> tuple[int, int | None, list[bytes]]:
 
 
 @check("table-allocates")
+@_showing(programs_table.allocates)
 def table_allocates(kit: Kit) -> None:
     result, address, errors = _allocate(kit)
     if result or not address:
@@ -247,6 +271,7 @@ def table_allocates(kit: Kit) -> None:
 
 
 @check("table-allocates-error")
+@_showing(programs_table.allocates_error)
 def table_allocates_error(kit: Kit) -> None:
     result, address, errors = _allocate(kit, device=DLDevice(5, 0))
     if result == 0:
@@ -257,6 +282,7 @@ def table_allocates_error(kit: Kit) -> None:
 
 
 @check("table-stream")
+@_showing(programs_table.stream)
 def table_stream(kit: Kit) -> None:
     function = _function(kit, "current_work_stream", _STREAM)
     out = ctypes.c_void_p(1)
@@ -280,6 +306,7 @@ def current_stream(array: Any, device: tuple[int, int]) -> int:
 
 
 @check("dtype-protocol")
+@_showing(programs_struct.dtype_protocol)
 def dtype_protocol(kit: Kit) -> None:
     array = kit.array()
     dtype: Any = getattr(array, "dtype", None)

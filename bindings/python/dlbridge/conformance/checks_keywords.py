@@ -77,7 +77,8 @@ def device_own(kit: Kit) -> None:
     array = kit.array()
     device = array.__dlpack_device__()
     try:
-        capsule = _with_keyword(kit, array, dl_device=device)
+        with kit.showing(answers.own_device):
+            capsule = _with_keyword(kit, array, dl_device=device)
     except (BufferError, ValueError, RuntimeError) as error:
         raise Failure(f"a capsule for dl_device={device!r}", message(error)) from None
     found = capsules.describe(capsules.look(capsule)).device
@@ -89,7 +90,8 @@ def device_own(kit: Kit) -> None:
 def device_cpu(kit: Kit) -> None:
     array = kit.array()
     try:
-        capsule = _with_keyword(kit, array, dl_device=capsules.CPU)
+        with kit.showing(verdicts.on_host):
+            capsule = _with_keyword(kit, array, dl_device=capsules.CPU)
     except (Skip, Failure):
         raise
     except Exception as error:
@@ -200,6 +202,11 @@ def stream_on_cpu(kit: Kit) -> None:
 @check("error-then-works")
 def error_then_works(kit: Kit) -> None:
     array = kit.array()
+    with kit.showing(verdicts.after_errors):
+        _works_after_errors(kit, array)
+
+
+def _works_after_errors(kit: Kit, array: Any) -> None:
     for keywords in ({"dl_device": UNASSIGNED}, {"stream": "no stream"}, {"max_version": "1.0"}):
         for _ in range(3):
             try:

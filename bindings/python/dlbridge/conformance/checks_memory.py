@@ -15,7 +15,7 @@ from typing import Any
 
 from . import answers, capsules, values, verdicts
 from .adapters import Unsupported
-from .kit import Kit, check, consumed, expected, forgotten, message
+from .kit import Kit, Program, check, consumed, expected, forgotten, message
 from .outcomes import Failure, Skip
 
 # A leak of this many bytes in each round is seen in 100,000 rounds.
@@ -25,7 +25,7 @@ SLACK = 2**20
 FOREIGN_BYTES, FOREIGN_ROUNDS = 24, 2_000
 # Rounds of a program that shows a leak.
 SHOWN_ROUNDS = 50_000
-THREADS = 4
+THREADS, THREAD_ROUNDS = 4, 200
 # Rounds end after this processor time, or on a busy machine this time, however many there were.
 SECONDS, BUSY_SECONDS = 20, 45
 
@@ -190,12 +190,24 @@ def _rounds(code: str, tensor: Any) -> str:
     return verdicts.rounds(code, tensor, SHOWN_ROUNDS, 2 * BYTES_PER_ROUND)
 
 
+def _rejected_rounds(code: str, tensor: Any) -> str:
+    return verdicts.rejected_rounds(code, tensor, SHOWN_ROUNDS, 2 * BYTES_PER_ROUND)
+
+
+def _consumer_threads(code: str, tensor: Any) -> str:
+    return verdicts.consumer_threads(code, tensor, THREADS, THREAD_ROUNDS)
+
+
+def _producer_threads(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    return verdicts.producer_threads(code, request, keywords, THREADS, THREAD_ROUNDS)
+
+
 class _Pool:
     """Tensors that are used again after their deleter has run, so that a round is short."""
 
-    def __init__(self, kit: Kit, **changes: Any) -> None:
+    def __init__(self, kit: Kit, program: Program = _rounds, **changes: Any) -> None:
         self.tensor = kit.tensor(**changes)
-        self.source = kit.source(self.tensor, program=_rounds)
+        self.source = kit.source(self.tensor, program=program)
         self.rounds = 0
 
     def next(self) -> Any:
@@ -230,7 +242,7 @@ def consumer_leak(kit: Kit) -> None:
 
 @check("rejected-leak")
 def rejected_leak(kit: Kit) -> None:
-    pool = _Pool(kit, dtype="float32", data=None)
+    pool = _Pool(kit, _rejected_rounds, dtype="float32", data=None)
     claimed = 0
 
     def once() -> None:
@@ -290,6 +302,7 @@ def producer_threads(kit: Kit) -> None:
     kit.best(array)
     wanted = expected("plain")
     keywords = kit.newest
+    kit.shows(_producer_threads)
 
     def once(number: int) -> None:
         struct = capsules.take(kit.adapter.export(array, **keywords))
@@ -303,12 +316,12 @@ def producer_threads(kit: Kit) -> None:
         if bits != wanted:
             raise Failure("the values of the array", "other values", "corruption")
 
-    _on_threads(once, 200)
+    _on_threads(once, THREAD_ROUNDS)
 
 
 @check("consumer-threads")
 def consumer_threads(kit: Kit) -> None:
-    pools = [_Pool(kit) for _ in range(THREADS)]
+    pools = [_Pool(kit, _consumer_threads) for _ in range(THREADS)]
     kit.consume(pools[0].next())
 
     def once(number: int) -> None:
@@ -316,7 +329,7 @@ def consumer_threads(kit: Kit) -> None:
         if kit.read(array) != expected("plain"):
             raise Failure("the values of the tensor", "other values", "corruption")
 
-    _on_threads(once, 200)
+    _on_threads(once, THREAD_ROUNDS)
     _each_deleted(kit, pools)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import capsules
+from . import answers, capsules
 from .adapters import Request, Unsupported
 from .kit import Kit, check, consumed, message, shown
 from .outcomes import Failure, Skip
@@ -62,7 +62,7 @@ def copy_waits(kit: Kit) -> None:
 
 @check("stream-none")
 def stream_none(kit: Kit) -> None:
-    source = kit.source(kit.tensor())
+    source = kit.source(kit.tensor(), program=answers.stream_none)
     kit.consume(source)
     streams = [keywords["stream"] for keywords in source.requests if "stream" in keywords]
     wrong = [stream for stream in streams if stream is not None]
@@ -73,7 +73,7 @@ def stream_none(kit: Kit) -> None:
 @check("stream-legal")
 def stream_legal(kit: Kit) -> None:
     """Most consumers without a GPU reject the device before they ask for a capsule."""
-    source = kit.source(kit.tensor(device=(2, 0)))
+    source = kit.source(kit.tensor(device=(2, 0)), program=answers.stream_legal)
     try:
         kit.adapter.consume(source)
     except Exception as error:

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from . import answers, capsules, reproducers, values, verdicts
+from . import answers, capsules, programs_struct, values, verdicts
 from .forms import FORMS
 from .kit import Kit, apart, check, consumed, expected, message, triple
 from .outcomes import Failure, Skip
@@ -100,6 +100,7 @@ def struct_valid(kit: Kit) -> None:
             except Skip:
                 continue
             judged += 1
+            kit.shows(programs_struct.valid)
             struct = capsules.look(capsule)
             found = capsules.describe(struct)
             kind = abi.Kind.LEGACY if found.version is None else abi.Kind.VERSIONED
@@ -251,6 +252,7 @@ def device_id(kit: Kit) -> None:
 def alignment(kit: Kit) -> None:
     for form, found in _all_described(kit, ("plain", "sliced", "gaps")):
         if found.address % 4:
+            kit.shows(answers.aligned)
             raise Failure("an address that is a multiple of 4", f"{found.address:#x} ({form})")
 
 
@@ -282,7 +284,8 @@ def writable_flag(kit: Kit) -> None:
 @check("not-copied")
 def not_copied(kit: Kit) -> None:
     array = kit.array()
-    first, second = (capsules.describe(capsules.look(kit.best(array))) for _ in range(2))
+    with kit.showing(programs_struct.not_copied):
+        first, second = (capsules.describe(capsules.look(kit.best(array))) for _ in range(2))
     if first.version is None:
         raise Skip("legacy capsules have no flags")
     if first.flags & capsules.IS_COPIED and first.address == second.address:
@@ -303,7 +306,7 @@ def legacy_same(kit: Kit) -> None:
         if versioned.version is None or legacy.version is not None:
             continue
         compared += 1
-        kit.shows(reproducers.both)
+        kit.shows(programs_struct.legacy_same)
         for name in ("address", "dtype", "device", "shape"):
             one, other = getattr(versioned, name), getattr(legacy, name)
             if one != other and not (name == "address" and not versioned.count):

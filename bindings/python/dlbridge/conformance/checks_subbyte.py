@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import capsules, values
+from . import capsules, programs_struct, values
 from .kit import Kit, apart, check, consumed, message
 from .outcomes import Failure, Skip
 from .tensors import Memory, Tensor
@@ -17,6 +17,7 @@ _PADDED = "float4_e2m1fn"
 def _exports(kit: Kit, dtype: str, padded: bool) -> None:
     """The library exports an array of the dtype with its values, in this way or in the other."""
     with consumed(kit.optional(kit.array(dtype=dtype))) as struct:
+        kit.shows(programs_struct.small_export)
         found = capsules.describe(struct)
         if found.dtype != values.SMALL[dtype]:
             raise Failure(f"dtype {values.SMALL[dtype]}", f"dtype {found.dtype}")
@@ -56,14 +57,17 @@ def _tensor(kit: Kit, dtype: str, padded: bool) -> Tensor:
 def _arrives(kit: Kit, dtype: str, padded: bool) -> None:
     kit.adapter.needs(dtype)
     tensor = _tensor(kit, dtype, padded)
-    array, error = kit.attempt(tensor)
+
+    def program(code: str, tensor: Tensor) -> str:
+        return programs_struct.small_import(code, tensor, kit.newest)
+
+    array, error = kit.attempt(tensor, program)
     if error is not None:
         raise Skip(f"rejected: {message(error)}")
     if kit.adapter.shape(array) != (3, 4):
         raise Failure("an array of shape (3, 4)", f"shape {kit.adapter.shape(array)}")
-    program = kit.reproducer
-    codes = _codes(kit, array, dtype)
-    kit.reproducer = program
+    with kit.fixed():
+        codes = _codes(kit, array, dtype)
     if codes != values.bits(dtype):
         raise Failure(*apart(values.bits(dtype), codes))
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from typing import Any
 
-from . import capsules
+from . import capsules, values
 
 _STRUCT = """\
 class Tensor(ctypes.Structure):  # {struct}
@@ -26,9 +27,7 @@ _IMPORTS = "import ctypes, gc, sys\nfrom ctypes import *\n"
 _SOURCE = """
 room = (c_uint8 * {room})()
 memory = (c_uint8 * {size}).from_buffer(room, -addressof(room) % 64)
-memory[:] = {bytes}
-shape, strides = {shape}, {strides}
-tensor = Tensor(data={data}, device={device},
+{filled}{shape}{strides}tensor = Tensor(data={data}, device={device},
     ndim={ndim}, code={code}, bits={bits}, lanes={lanes},
     shape={shape_address}, strides={strides_address},
     byte_offset={byte_offset}{more})
@@ -120,8 +119,8 @@ _VIEWS = {
 }
 # Elements of an array that a program shows whole.
 _WHOLE = 1000
-# Bytes of a literal in one line of a program.
-_LITERAL = 12
+# Bytes of a literal in one line of a program, and columns of a line.
+_LITERAL, _COLUMNS = 12, 76
 
 
 def literal(bits: bytes) -> list[str]:
@@ -142,11 +141,25 @@ def _struct(versioned: bool, name: str = "Tensor") -> str:
 
 
 def _extents(fields: dict[str, Any], name: str) -> tuple[str, str]:
-    """The array of a field, and its address."""
+    """A line that makes the array of a field, and its address."""
     if fields[name] is None:
-        return "None", "None"
+        return f"{name} = None\n", "None"
     content = ", ".join(map(str, fields[name]))
-    return f"(c_int64 * {len(fields[name])})({content})", f"addressof({name})"
+    line = f"{name} = (c_int64 * {len(fields[name])})({content})"
+    return wrapped(line) + "\n", f"addressof({name})"
+
+
+def wrapped(line: str, indent: int = 0) -> str:
+    """A line of Python with brackets, in lines that fit."""
+    first = " " * indent
+    return textwrap.fill(
+        line,
+        _COLUMNS,
+        initial_indent=first,
+        subsequent_indent=first + "    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _size(tensor: Any) -> int:
@@ -161,14 +174,19 @@ def _start(tensor: Any) -> int:
     return data - tensor.memory.address if data and tensor.memory else 0
 
 
-def _is_bool(tensor: Any) -> bool:
-    return bool(tensor.fields["dtype"][0] == 6)
+def _filled(tensor: Any) -> str:
+    """Lines that write what the tensor's memory has. The rest of the program's memory is zero."""
+    content = tensor.memory.content() if tensor.memory else b""
+    if not content:
+        return ""
+    lines = "\n    ".join(literal(content))
+    return f"memory[:{len(content)}] = (\n    {lines})\n"
 
 
 def content(tensor: Any) -> bytes:
     """The elements that a program's tensor has, in C order."""
-    fields, size = tensor.fields, _size(tensor)
-    memory = bytes(i % 2 if _is_bool(tensor) else i for i in range(size))
+    fields = tensor.fields
+    memory = (tensor.memory.content() if tensor.memory else b"").ljust(_size(tensor), b"\0")
     _, bits, lanes = fields["dtype"]
     width, shape = bits * lanes // 8, fields["shape"] or ()
     strides = capsules.compact(shape) if fields["strides"] is None else fields["strides"]
@@ -209,7 +227,7 @@ def offered(code: str, tensor: Any, name: bytes = b"") -> str:
         data=_address(tensor) if fields["data"] == "memory" else "None",
         size=_size(tensor),
         room=_size(tensor) + 64,
-        bytes="[i % 2 for i in range(64)]" if _is_bool(tensor) else f"range({_size(tensor)})",
+        filled=_filled(tensor),
         device="({}, {})".format(*fields["device"]),
         device_tuple=tuple(fields["device"]),
         byte_offset=fields["byte_offset"],
@@ -241,20 +259,56 @@ def with_array(code: str, request: Any) -> str:
         first, newline, rest = rest.partition("\n")
         made = re.sub(r"\bbase\b", view, first)
         return head.replace("float32", request.dtype) + line + made + newline + rest
-    bits = "\n        ".join(literal(request.bits))
-    return code + (
-        f"request = types.SimpleNamespace(\n    dtype={request.dtype!r}, shape={request.shape}, "
-        f"strides={request.strides},\n    base_shape={request.base_shape}, "
-        f"read_only={request.read_only}, device={request.device},\n    "
-        f"bits={bits},\n    view=lambda base: {view})\n"
-        "array = make(request)\n"
+    return code + _request(request) + "array = make(request)\n"
+
+
+_REQUEST = """\
+import struct
+request = types.SimpleNamespace(
+    dtype={dtype!r}, shape={shape}, strides={strides},
+    base_shape={base_shape}, read_only={read_only}, device={device},
+    form=types.SimpleNamespace(
+        name={form.name!r}, shape={form.shape},
+        strides={form.strides}, start={form.start}),
+    bits={bits},
+    view=lambda base: {view})
+{values}"""
+# Of the array's rows, as README.md documents it.
+_VALUES = """\
+request.values = [
+    list(row) for row in struct.iter_unpack('<4{letter}', request.bits)]
+"""
+_COMPLEX = """\
+request.values = [
+    [complex(*row[i:i + 2]) for i in range(0, 8, 2)]
+    for row in struct.iter_unpack('<8{letter}', request.bits)]
+"""
+
+
+def _request(request: Any) -> str:
+    """Lines that make a request with all that an adapter may use of it."""
+    names = ("dtype", "shape", "strides", "base_shape", "read_only", "device", "form")
+    dtype, numbers = request.dtype, ""
+    if dtype in values.FORMATS:
+        numbers = _VALUES.format(letter=values.FORMATS[dtype])
+    elif dtype.startswith("complex"):
+        numbers = _COMPLEX.format(letter="f" if dtype == "complex64" else "d")
+    return _REQUEST.format(
+        bits="\n        ".join(literal(request.bits)),
+        view=_VIEWS.get(request.form.name, "base"),
+        values=numbers,
+        **{name: getattr(request, name) for name in names},
     )
 
 
 def made(code: str, request: Any) -> str:
     """Lines that make `array`, and `tensor_of(capsule)`."""
-    structs = _struct(False, "Legacy") + "\n" + _struct(True, "Versioned")
-    return _IMPORTS + with_array(code, request) + "\n" + structs + _POINTER
+    return _IMPORTS + with_array(code, request) + "\n" + both_structs()
+
+
+def both_structs() -> str:
+    """Lines that define both structs, and `tensor_of(capsule)`."""
+    return _struct(False, "Legacy") + "\n" + _struct(True, "Versioned") + _POINTER
 
 
 def producer(code: str, request: Any, keywords: dict[str, Any]) -> str:

@@ -37,7 +37,11 @@ def state():
 
 untouched = state()
 array = consume(Source())
-early, before = len(runs), show(array)
+early, before, right = len(runs), show(array), bytes(memory[:48])
+if isinstance(before, bytes) and before != right:
+    print("expected", right)
+    print("found   ", before)
+    sys.exit("FAULT: the array differs from the tensor")
 memset(addressof(memory), 7, 64)
 shared = show(array) != before
 {release}
@@ -124,7 +128,11 @@ class Copying(Source):
         return super().__dlpack__(**keywords)
 
 array = consume(Copying(), copy={copy})
-before = show(array)
+before, right = show(array), bytes(memory[:48])
+if isinstance(before, bytes) and before != right:
+    print("expected", right)
+    print("found   ", before)
+    sys.exit("FAULT: the array differs from the tensor")
 memset(addressof(memory), 7, 64)
 shared = show(array) != before
 if shared == {copy}:
@@ -182,9 +190,13 @@ print("fine: the copy has other memory")
 """
 _PARENT = """\
 import os, signal, sys
-child = os.fork()
+_ends, child = os.pipe(), os.fork()
 if child:
+    os.close(_ends[1])
+    has_begun = os.read(_ends[0], 1)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if not has_begun:
+        sys.exit("no verdict: the array is not exported, see above")
     if status:
         sys.exit(f"FAULT: the process ended with status {status}")
     print("fine: the deleter ran after the end of Python")
@@ -219,6 +231,7 @@ register = CDLL(None).__cxa_atexit  # runs after the interpreter's end
 register.argtypes = [c_void_p] * 3
 register(tensor.deleter, addressof(tensor), None)
 signal.alarm(60)
+os.write(_ends[1], b"x")
 """
 _ROUNDS = """
 import itertools
@@ -226,7 +239,7 @@ numbers = itertools.count()
 counter = CFUNCTYPE(None, c_void_p)(lambda address: next(numbers))
 tensor.deleter = cast(counter, c_void_p)
 Source.__dlpack__ = lambda self, **keywords: new(
-    addressof(tensor), {name!r}, None)
+    addressof(tensor), {name!r}, nothing)
 
 for done in range({rounds}):
     consume(Source())
@@ -238,6 +251,67 @@ print(runs, "runs of the deleter,", grown, "bytes in each round")
 if runs != {rounds} or grown > {allowed}:
     sys.exit("FAULT: expected {rounds} runs, and memory that does not grow")
 print("fine: one run in each round")
+"""
+# A consumer that has renamed the capsule of a tensor owns it, also if it rejects it.
+_REJECTED_ROUNDS = """
+made, renamed = [], 0
+
+def fresh(self, **keywords):
+    made[:] = [new(addressof(tensor), {name!r}, nothing)]
+    return made[0]
+
+Source.__dlpack__ = fresh
+for done in range({rounds}):
+    try:
+        consume(Source())
+        sys.exit("no verdict: the tensor is imported")
+    except Exception as error:
+        text = f"{{type(error).__name__}}: {{error}}"
+    renamed += "used_" in repr(made)
+    if done == {rounds} // 50:
+        before = resident()
+{release}
+grown = (resident() - before) // {rounds}
+print("rejected:", text)
+print(renamed, "capsules renamed,", len(runs), "runs of the deleter,",
+    grown, "bytes in each round")
+if len(runs) != renamed:
+    sys.exit("FAULT: expected one run for each capsule that was renamed")
+if grown > {allowed}:
+    sys.exit("FAULT: expected memory that does not grow")
+print("fine: rejected tensors leave nothing")
+"""
+_CONSUMER_THREADS = """
+import itertools, threading
+numbers = itertools.count()
+counter = CFUNCTYPE(None, c_void_p)(lambda address: next(numbers))
+tensor.deleter = cast(counter, c_void_p)
+Source.__dlpack__ = lambda self, **keywords: new(
+    addressof(tensor), {name!r}, nothing)
+right, wrong = bytes(memory[:48]), []
+
+def work():
+    try:
+        for _ in range({rounds}):
+            found = show(consume(Source()))
+            if isinstance(found, bytes) and found != right:
+                wrong.append("an array differs from the tensor")
+    except BaseException as error:
+        wrong.append(f"{{type(error).__name__}}: {{error}}")
+
+threads = [threading.Thread(target=work) for _ in range({threads})]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+{release}
+runs, wanted = next(numbers), {rounds} * {threads}
+print(runs, "runs of the deleter")
+if wrong:
+    sys.exit(f"FAULT: {{wrong[0]}}")
+if runs != wanted:
+    sys.exit(f"FAULT: expected {{wanted}} runs")
+print("fine: one run in each round, and the values of the tensor")
 """
 
 
@@ -282,6 +356,7 @@ gc.collect()
 others = [bytearray(len(wanted)) for _ in range(1000)]
 if "make" in globals():
     request.bits = bytes(len(request.bits))
+    request.values = [[0] * 4 for _ in range(3)]
     others += [make(request) for _ in range(32)]
 compare(tensor)
 print("fine: the tensor stays valid")
@@ -299,8 +374,43 @@ _VALUES = """
 tensor = take()
 del array
 gc.collect()
+arrays = c_int64 * max(tensor.ndim, 0)
+shape = arrays.from_address(tensor.shape)[:] if tensor.shape else []
+print("expected the shape", {shape})
+print("found             ", shape)
+if shape != {shape}:
+    sys.exit("FAULT: the tensor has another shape than the array")
 compare(tensor)
 print("fine: the tensor has the values of the array")
+"""
+_ON_HOST = """
+try:
+    tensor = take(dict(max_version=(1, 3), dl_device=(1, 0)))
+except Exception as error:
+    text = f"{type(error).__name__}: {error}"
+    sys.exit(f"FAULT: expected a capsule of host memory, found {text}")
+print("device", tensor.device[:])
+if tensor.device[0] != 1:
+    sys.exit("FAULT: expected device type 1")
+compare(tensor)
+print("fine: a tensor of host memory with the values of the array")
+"""
+_AFTER_ERRORS = """
+for name_, value in (
+        ("dl_device", (5, 0)), ("stream", "no stream"), ("max_version", "1.0")):
+    for _ in range(3):
+        try:
+            array.__dlpack__(**{name_: value})
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            print(f"{name_}={value!r}: {text}")
+try:
+    tensor = take()
+except Exception as error:
+    text = f"{type(error).__name__}: {error}"
+    sys.exit(f"FAULT: expected an export after the errors, found {text}")
+compare(tensor)
+print("fine: the array is exported after the errors")
 """
 _CAPSULE_USED = """
 for keywords in {kinds}:
@@ -323,6 +433,37 @@ for keywords in {kinds}:
     tensor.deleter = original
     delete(tensor)
 print("fine: a capsule that was consumed deletes nothing")
+"""
+_PRODUCER_THREADS = """
+import threading
+wrong = []
+
+def work(number):
+    try:
+        for _ in range({rounds}):
+            tensor = take()
+            found = content(tensor)
+            if number % 2:
+                delete(tensor)
+            else:
+                other = threading.Thread(target=delete, args=(tensor,))
+                other.start()
+                other.join()
+            if found != wanted:
+                wrong.append("an export differs from the array")
+    except BaseException as error:
+        wrong.append(f"{{type(error).__name__}}: {{error}}")
+
+threads = [
+    threading.Thread(target=work, args=(number,))
+    for number in range({threads})]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+if wrong:
+    sys.exit(f"FAULT: {{wrong[0]}}")
+print("fine: each export has the values of the array")
 """
 _DEVICE = """
 found, tensor = array.__dlpack_device__(), take()
@@ -475,6 +616,29 @@ def rounds(code: str, tensor: Any, count: int, allowed: int) -> str:
     return offered(code, tensor) + _RESIDENT + text
 
 
+def rejected_rounds(code: str, tensor: Any, count: int, allowed: int) -> str:
+    """Imports a tensor many times that the consumer rejects."""
+    text = _REJECTED_ROUNDS.format(
+        name=tensor.name, rounds=count, allowed=allowed, release=_RELEASED
+    )
+    return offered(code, tensor) + _RESIDENT + text
+
+
+def consumer_threads(code: str, tensor: Any, threads: int, count: int) -> str:
+    """Imports and reads a tensor on several threads."""
+    how = {"name": tensor.name, "threads": threads, "rounds": count}
+    text = _CONSUMER_THREADS.format(**how, release=_RELEASED)
+    return offered(code, tensor) + SHOW + text
+
+
+def producer_threads(
+    code: str, request: Any, keywords: dict[str, Any], threads: int, count: int
+) -> str:
+    """Exports an array on several threads; another thread deletes every second export."""
+    text = _PRODUCER_THREADS.format(threads=threads, rounds=count)
+    return _comparing(code, request, keywords) + text
+
+
 def copy_apart(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Writes to the copy of an array."""
     own, copy = arguments(keywords), arguments({**keywords, "copy": True})
@@ -500,10 +664,11 @@ def seen(code: str, request: Any, keywords: dict[str, Any]) -> str:
 
 def after_exit(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Calls the deleter among the handlers of exit()."""
-    return _PARENT + _taking(code, request, keywords) + _AT_EXIT
+    return _PARENT + taking(code, request, keywords) + _AT_EXIT
 
 
-def _taking(code: str, request: Any, keywords: dict[str, Any]) -> str:
+def taking(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Defines `take`, which consumes an export of the array, and `delete`."""
     return made(code, request) + _TAKEN.replace("ARGUMENTS", arguments(keywords))
 
 
@@ -514,7 +679,7 @@ def outlives(code: str, request: Any, keywords: dict[str, Any]) -> str:
 
 def _comparing(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Defines the function that compares the values of a tensor."""
-    return SHOW.join((_taking(code, request, keywords), _CONTENT + _right(code, request)))
+    return SHOW.join((taking(code, request, keywords), _CONTENT + _right(code, request)))
 
 
 def _right(code: str, request: Any) -> str:
@@ -532,7 +697,18 @@ def many(code: str, request: Any, keywords: dict[str, Any]) -> str:
 
 def values(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Compares the values of an export."""
-    return _comparing(code, request, keywords) + _VALUES
+    text = _VALUES.format(shape=list(request.shape))
+    return _comparing(code, request, keywords) + text
+
+
+def on_host(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Asks for host memory, and compares its values."""
+    return _comparing(code, request, keywords) + _ON_HOST
+
+
+def after_errors(code: str, request: Any, keywords: dict[str, Any]) -> str:
+    """Exports an array after requests that it must reject."""
+    return _comparing(code, request, keywords) + _AFTER_ERRORS
 
 
 def capsule_used(code: str, request: Any, keywords: dict[str, Any]) -> str:
@@ -543,12 +719,12 @@ def capsule_used(code: str, request: Any, keywords: dict[str, Any]) -> str:
 
 def device(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Compares the device of an array with the exported one."""
-    return _taking(code, request, keywords) + _DEVICE
+    return taking(code, request, keywords) + _DEVICE
 
 
 def releases(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Watches an array whose export is deleted."""
-    return _taking(code, request, keywords) + _RELEASES.replace("RELEASED", _RELEASED).replace(
+    return taking(code, request, keywords) + _RELEASES.replace("RELEASED", _RELEASED).replace(
         "KINDS", _kinds(keywords)
     )
 
@@ -556,13 +732,13 @@ def releases(code: str, request: Any, keywords: dict[str, Any]) -> str:
 def exports(code: str, request: Any, keywords: dict[str, Any], count: int) -> str:
     """Exports an array many times; every second capsule is consumed."""
     text = _EXPORTS.format(arguments=arguments(keywords), rounds=count)
-    return _taking(code, request, keywords) + _RESIDENT + text
+    return taking(code, request, keywords) + _RESIDENT + text
 
 
 def foreign_thread(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Compares the memory that deleters leave on a thread of Python and on another one."""
     text = _FOREIGN.format(rounds=FOREIGN_ROUNDS)
-    return _taking(code, request, keywords) + _RESIDENT + text
+    return taking(code, request, keywords) + _RESIDENT + text
 
 
 def exports_stay(code: str, request: Any, keywords: dict[str, Any]) -> str:
@@ -570,7 +746,7 @@ def exports_stay(code: str, request: Any, keywords: dict[str, Any]) -> str:
     form = "transposed" if request.form.name == "plain" else "plain"
     other = dataclasses.replace(request, form=FORMS[form])
     second = with_array(code, other)
-    return _taking(code, request, keywords) + _FIELDS + second + _STAYS
+    return taking(code, request, keywords) + _FIELDS + second + _STAYS
 
 
 def destructor(code: str, request: Any, keywords: dict[str, Any]) -> str:

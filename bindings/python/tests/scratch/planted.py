@@ -43,7 +43,7 @@ def delete_on_main_thread(address):
 
 
 main_thread = threading.get_ident()
-FLAGS = {"read-only": 1, "flag-3": 8, "flag-63": 1 << 63, "flag-padded": 4}
+FLAGS = {"read-only": 1, "copied": 2, "flag-3": 8, "flag-63": 1 << 63, "flag-padded": 4}
 # Of all exports.
 buffers = [(ctypes.c_int64 * 64)() for _ in range(2)]
 originals = {}
@@ -55,10 +55,15 @@ def misstate(struct):
     """Changes fields that say something of the array."""
     if "drops-read-only" in faults:
         struct.flags = 0
-    if "signed" in faults and struct.dtype & 255 == 1:
-        struct.dtype -= 1
+    if "signed" in faults and struct.code == 1:
+        struct.code = 0
     if "second-device" in faults:
-        struct.device[1] = 1
+        struct.device_id = 1
+    if "negative-id" in faults:
+        struct.device_id = -1
+    if "scalar-as-row" in faults and not struct.ndim:
+        struct.ndim, buffers[0][0] = 1, 1
+        struct.shape = struct.strides = ctypes.cast(buffers[0], ctypes.POINTER(ctypes.c_int64))
     if "not-empty" in faults and struct.ndim == 2 and not struct.shape[0]:
         struct.shape[0] = 1
     if "of-the-future" in faults:
@@ -224,8 +229,12 @@ class Imported:
         offset = 0 if "ignores-offset" in faults else struct.offset
         place = (struct.data or 0) + offset + first * row
         self.bytes = (ctypes.c_uint8 * (4 * count)).from_address(place)
-        if "copies" in faults:
+        if "copies" in faults or "flushes" in faults:
             self.bytes = type(self.bytes)(*self.bytes)
+        if "flushes" in faults:
+            # Subnormal numbers become zeros.
+            numbers = numpy.frombuffer(self.bytes, "float32")
+            numbers[abs(numbers) < numpy.finfo("float32").tiny] = 0
 
     def __getitem__(self, rows):
         return Imported(self.struct, rows.start, None if "view" in faults else self)
@@ -257,16 +266,20 @@ def reject(struct):
         compact *= shape[axis]
     if "rejects" in faults:
         raise TypeError("not implemented")
-    if "rejects-and-deletes" in faults and struct.offset:
+    has_no_data = not struct.data and 0 not in shape
+    if "rejects-and-deletes" in faults and (struct.offset or has_no_data):
         Deleter(struct.deleter)(ctypes.addressof(struct))
         raise TypeError("not implemented")
+    if has_no_data:
+        raise BufferError("data is NULL")
 
 
 def consume(source):
     if "type-error" in faults and not hasattr(source, "__dlpack__"):
         raise TypeError("expected an array")
     try:
-        capsule = source.__dlpack__(max_version=(1, 3))
+        asked = {"stream": 1} if "asks-stream" in faults else {}
+        capsule = source.__dlpack__(max_version=(1, 3), **asked)
     except BufferError:
         if "errors" in faults:
             raise TypeError("not an array") from None
