@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from conformance_runs import SCRATCH, no_sanitizers, one_run, shown
-from dlbridge.conformance import checks, engine, processes
+from dlbridge.conformance import capsules, checks, engine, processes
 from dlbridge.conformance.adapters import Chosen
 from dlbridge.conformance.outcomes import FAILED, PASSED, SKIPPED
 
@@ -114,6 +114,7 @@ def test_the_programs_of_a_table_show_its_fault(monkeypatch, fault):
     if not fault:
         assert {one.status for one in found.values()} == {PASSED}, found
     are_shown(found, TABLED[fault], fault)
+    assert "crash" not in {one.severity for one in found.values()}
 
 
 def test_the_right_library_passes_these_checks(monkeypatch):
@@ -175,6 +176,53 @@ def test_structs_with_other_strides_differ(monkeypatch):
 def test_a_library_of_legacy_capsules_has_nothing_to_compare(monkeypatch):
     found = outcomes(monkeypatch, "legacy-only", "legacy-same")["legacy-same"]
     assert found.reason == "the producer exports legacy capsules only, also for max_version=(1, 3)"
+
+
+# ------------------------------------------------------------------------------------- adapters
+
+ADAPTER = """\
+import numpy
+def make(request):
+    {made}
+    memory = numpy.frombuffer(bytearray(request.bits), request.dtype)
+    return request.view(memory.reshape(request.base_shape))
+def consume(source): return numpy.from_dlpack(source)
+def read(array): return array.tobytes(){cut}
+def writable(array): {writable}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "name", "found"),
+    [
+        ({"made": "1 / 0"}, "values", "ZeroDivisionError: division by zero (in make, {} line 3)"),
+        ({"made": "return"}, "values", "None; return NotImplemented for what the library does not"),
+        ({"writable": "1 / 0"}, "shares", "division by zero (in writable, {} line 8)"),
+        ({"cut": "[:-16]"}, "layout-plain", "none there; 32 bytes in all"),
+        ({"cut": " * 2"}, "layout-plain", "00 00 00 80 00 00 80 3f 00 00 00 40 ...; 96 bytes"),
+    ],
+)
+def test_a_mistake_of_an_adapter_is_named(tmp_path, parts, name, found):
+    file = tmp_path / "mistaken.py"
+    right = {"made": "", "cut": "", "writable": "return True"}
+    file.write_text(ADAPTER.format(**{**right, **parts}))
+    [failure] = engine.run(Chosen(file=str(file)), [name], rounds=100).failures
+    assert found.format(f"{tmp_path.name}/mistaken.py") in failure.found
+    assert failure.expected != failure.found
+
+
+def test_flags_have_their_names():
+    assert capsules.flags_text(0) == "flags 0x0 (none)"
+    assert (
+        capsules.flags_text(3 | 1 << 40)
+        == "flags 0x10000000003 (READ_ONLY, IS_COPIED, unknown bits)"
+    )
+
+
+def test_wrong_values_on_threads_are_no_crash(monkeypatch):
+    found = outcomes(monkeypatch, "flushes", "consumer-threads")["consumer-threads"]
+    assert found.severity == "wrong answer"
+    assert found.found.endswith(", also on one thread; see layout-plain")
 
 
 # ------------------------------------------------------------------------------ where it happens

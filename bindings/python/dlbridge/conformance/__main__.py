@@ -11,6 +11,7 @@ import sys
 from . import engine, processes, quirks, report
 from .adapters import Chosen
 from .catalogue import checks, groups
+from .options import count, seconds
 from .outcomes import UNSTARTED, Outcome
 
 # The exit status if the library could not be loaded, or what else the options name.
@@ -32,21 +33,23 @@ def parser() -> argparse.ArgumentParser:
         "--checks", metavar="PATTERN", action="append", help="checks or groups to run"
     )
     made.add_argument("--quirks", metavar="FILE", help="known deviations")
-    made.add_argument("--rounds", type=int, default=engine.ROUNDS, help="of the checks for leaks")
+    made.add_argument(
+        "--rounds", type=count, default=engine.ROUNDS, help="of the checks for leaks (%(default)d)"
+    )
     made.add_argument(
         "--limit",
-        type=float,
+        type=seconds,
         metavar="SECONDS",
         default=engine.LIMIT_SECONDS,
         help="that a check may take, and the library to load (%(default)g)",
     )
     made.add_argument(
         "--load-limit",
-        type=float,
+        type=seconds,
         metavar="SECONDS",
         help="that the library may take to load, if not --limit",
     )
-    made.add_argument("--jobs", type=int, help="processes at a time")
+    made.add_argument("--jobs", type=count, default=2, help="processes at a time (%(default)d)")
     made.add_argument("--together", action="store_true", help="one process for all groups")
     made.add_argument("--html", metavar="FILE")
     made.add_argument("--json", metavar="FILE")
@@ -59,7 +62,9 @@ def parser() -> argparse.ArgumentParser:
 def chosen(arguments: argparse.ArgumentParser, given: argparse.Namespace) -> Chosen:
     ways = (given.adapter, given.framework, given.producer or given.consumer)
     if sum(way is not None for way in ways) != 1:
-        arguments.error("give one of --adapter, --framework, or --producer and --consumer")
+        arguments.error(
+            "name the library: one of --adapter, --framework,\nor --producer and --consumer"
+        )
     if given.framework:
         from .bundled import KNOWN
 

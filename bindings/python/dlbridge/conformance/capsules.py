@@ -155,6 +155,17 @@ def delete_on_foreign_thread(struct: Any) -> None:
     libc.pthread_join(thread, None)
 
 
+_FLAGS = {READ_ONLY: "READ_ONLY", IS_COPIED: "IS_COPIED", IS_PADDED: "IS_SUBBYTE_TYPE_PADDED"}
+
+
+def flags_text(flags: int) -> str:
+    """The names of flags, and their number."""
+    names = [name for bit, name in _FLAGS.items() if flags & bit]
+    if flags & ~sum(_FLAGS):
+        names.append("unknown bits")
+    return f"flags {flags:#x} ({', '.join(names) or 'none'})"
+
+
 @dataclasses.dataclass(frozen=True)
 class Description:
     """The fields of a struct. `strides` is None where the struct has NULL."""

@@ -114,7 +114,8 @@ def table_header(kit: Kit) -> None:
     pointer = found if isinstance(found, int) else capsules.pointer(found, capsules.name(found))
     header, seen = DLPackExchangeAPIHeader.from_address(pointer), 0
     if header.version.major != 1:
-        raise Failure("version 1.x", f"version {header.version.major}.{header.version.minor}")
+        found = f"version {header.version.major}.{header.version.minor}"
+        raise Failure("version 1.x", found, "wrong answer")
     last = (header.version.major, header.version.minor)
     while header.prev_api:
         header, seen = header.prev_api.contents, seen + 1
@@ -132,7 +133,9 @@ def table_members(kit: Kit) -> None:
     table = _table(kit)
     absent = [name for name in _MEMBERS if name != _OPTIONAL and not getattr(table, name)]
     if absent:
-        raise Failure("no NULL", ", ".join(absent))
+        raise Failure(
+            f"functions, but for {_OPTIONAL}", f"NULL in {', '.join(absent)}", "wrong answer"
+        )
 
 
 def _same(kit: Kit, found: capsules.Description, array: Any) -> None:

@@ -138,7 +138,7 @@ def copy_true(kit: Kit) -> None:
         if copy.elements() != expected("plain"):
             raise Failure("the values of the array", "other values")
         if copy.version and not copy.flags & capsules.IS_COPIED:
-            raise Failure("flag IS_COPIED", f"flags {copy.flags}", "deviation")
+            raise Failure("flag IS_COPIED", capsules.flags_text(copy.flags), "deviation")
 
 
 @check("copy-false")
@@ -169,7 +169,7 @@ def _never_copied(kit: Kit, array: Any, form: str) -> None:
     if found.address != capsules.describe(capsules.look(shared)).address:
         raise Failure(f"the array's memory ({form})", "other memory")
     if found.flags & capsules.IS_COPIED:
-        raise Failure("no flag IS_COPIED", f"flags {found.flags}", "deviation")
+        raise Failure("no flag IS_COPIED", capsules.flags_text(found.flags), "deviation")
 
 
 @check("copy-none")

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import answers, capsules, values, verdicts
 from .adapters import Unsupported
-from .kit import Kit, Program, check, consumed, expected, forgotten, message
+from .kit import Kit, Program, apart, check, consumed, expected, forgotten, message
 from .outcomes import Failure, Skip
 
 # A leak of this many bytes in each round is seen in 100,000 rounds.
@@ -292,6 +292,8 @@ def _on_threads(once: Callable[[int], None], rounds: int) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    if errors and isinstance(errors[0], Failure):
+        raise errors[0]
     if errors:
         raise Failure("no error on any thread", message(errors[0])) from errors[0]
 
@@ -322,7 +324,10 @@ def producer_threads(kit: Kit) -> None:
 @check("consumer-threads")
 def consumer_threads(kit: Kit) -> None:
     pools = [_Pool(kit, _consumer_threads) for _ in range(THREADS)]
-    kit.consume(pools[0].next())
+    first = kit.read(kit.consume(pools[0].next()))
+    if first != expected("plain"):
+        wanted, found = apart(expected("plain"), first)
+        raise Failure(wanted, f"{found}, also on one thread; see layout-plain", "wrong answer")
 
     def once(number: int) -> None:
         array = kit.adapter.consume(pools[number].next())

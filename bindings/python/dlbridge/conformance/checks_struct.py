@@ -267,7 +267,7 @@ def read_only_flag(kit: Kit) -> None:
             "a legacy capsule, which cannot record that the array is immutable",
         )
     if not found.flags & (capsules.READ_ONLY | capsules.IS_COPIED):
-        raise Failure("flag READ_ONLY", f"flags {found.flags}")
+        raise Failure("flag READ_ONLY", capsules.flags_text(found.flags))
 
 
 @check("writable-flag")
@@ -278,7 +278,7 @@ def writable_flag(kit: Kit) -> None:
     with kit.showing(answers.writable):
         found = capsules.describe(capsules.look(kit.best(array)))
     if found.version and found.flags & capsules.READ_ONLY:
-        raise Failure("no flag READ_ONLY", f"flags {found.flags}")
+        raise Failure("no flag READ_ONLY", capsules.flags_text(found.flags))
 
 
 @check("not-copied")
@@ -289,7 +289,7 @@ def not_copied(kit: Kit) -> None:
     if first.version is None:
         raise Skip("legacy capsules have no flags")
     if first.flags & capsules.IS_COPIED and first.address == second.address:
-        raise Failure("no flag IS_COPIED for shared memory", f"flags {first.flags}")
+        raise Failure("no flag IS_COPIED for shared memory", capsules.flags_text(first.flags))
 
 
 @check("legacy-same")
@@ -310,6 +310,8 @@ def legacy_same(kit: Kit) -> None:
         for name in ("address", "dtype", "device", "shape"):
             one, other = getattr(versioned, name), getattr(legacy, name)
             if one != other and not (name == "address" and not versioned.count):
+                if name == "address":
+                    one, other = f"{one:#x}", f"{other:#x}"
                 raise Failure(f"{name} {one} in both structs ({form})", f"{name} {other}")
         if versioned.places() != legacy.places():
             found = f"strides {legacy.strides} in the legacy one"

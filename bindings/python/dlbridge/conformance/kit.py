@@ -7,6 +7,7 @@ import contextlib
 import functools
 import gc
 import os
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -38,6 +39,19 @@ def message(error: BaseException) -> str:
     except BaseException:
         text = "its text cannot be made"
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
+
+
+# What a check needs of the adapter first.
+_MADE = "make(request) of the adapter returns an array"
+
+
+def place(error: BaseException) -> str:
+    """Where an error was raised, in parentheses."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return ""
+    last = frames[-1]
+    return f" (in {last.name}, {'/'.join(last.filename.split(os.sep)[-2:])} line {last.lineno})"
 
 
 class Kit:
@@ -80,13 +94,20 @@ class Kit:
         self.reproducer = ""
         self._asked = request
         try:
-            return self.adapter.make(request)
+            array = self.adapter.make(request)
         except Unsupported as error:
             raise Skip(str(error) or "unsupported") from None
         except Exception as error:
+            found = f"{message(error)}{place(error)}"
             if (form, dtype, read_only) == ("plain", "float32", False):
-                raise Failure("an array of float32", message(error)) from error
-            raise Skip(f"the library makes no such array: {message(error)}") from None
+                raise Failure(f"{_MADE} of float32", found) from error
+            raise Skip(f"the library makes no such array: {found}") from None
+        if array is None:
+            found = "None; return NotImplemented for what the library does not have"
+            if (form, dtype, read_only) == ("plain", "float32", False):
+                raise Failure(_MADE, found)
+            raise Skip(f"the adapter makes no such array: make(request) returned {found}")
+        return array
 
     def own(self, form: str) -> Any:
         """An array of the library for its own consumer."""
@@ -341,10 +362,15 @@ _SHOWN = 16
 def apart(wanted: bytes, found: bytes) -> tuple[str, str]:
     """The texts of expected and found elements, from the first difference on."""
     pairs = zip(wanted, found)
-    first = next((place for place, (one, other) in enumerate(pairs) if one != other), 0)
+    shorter = min(len(wanted), len(found))
+    first = next((place for place, (one, other) in enumerate(pairs) if one != other), shorter)
     start = first // _SHOWN * _SHOWN
     where = f" from byte {start} on" if start else ""
-    return f"the bytes {shown(wanted, start)}{where}", shown(found, start) or "no bytes"
+    texts = (f"the bytes {shown(wanted, start) or 'that end there'}{where}", shown(found, start))
+    if len(wanted) == len(found):
+        return texts[0], texts[1]
+    lengths = (f"; {len(wanted)} bytes in all", f"; {len(found)} bytes in all")
+    return texts[0] + lengths[0], (texts[1] or "none there") + lengths[1]
 
 
 def shown(bits: bytes, start: int = 0) -> str:

@@ -34,6 +34,17 @@ def _option(config: pytest.Config, name: str) -> Any:
     return config.getoption(f"--dlpack-{name}")
 
 
+def _number(config: pytest.Config, name: str, read: Any, default: Any) -> Any:
+    """What the option gives, by the same rules as the command's."""
+    import argparse
+
+    given = _option(config, name)
+    try:
+        return default if given is None else read(given)
+    except argparse.ArgumentTypeError as error:
+        raise pytest.UsageError(f"--dlpack-{name}: {error}") from None
+
+
 def _chosen(config: pytest.Config) -> Any:
     from .adapters import Chosen
 
@@ -43,8 +54,8 @@ def _chosen(config: pytest.Config) -> Any:
         return None
     if sum(map(bool, (values[0], values[1] or values[2], values[3]))) != 1:
         raise pytest.UsageError(
-            "give one of --dlpack-adapter, --dlpack-framework, or --dlpack-producer and "
-            "--dlpack-consumer"
+            "name the library: one of --dlpack-adapter, --dlpack-framework,\n"
+            "or --dlpack-producer and --dlpack-consumer"
         )
     return Chosen(*values)
 
@@ -63,12 +74,12 @@ class _Runs:
     """Runs each group once, when its first outcome is needed."""
 
     def __init__(self, config: pytest.Config, chosen: Any) -> None:
-        from . import catalogue, quirks
+        from . import catalogue, options, quirks
 
         self.chosen = chosen
-        self.rounds = int(_option(config, "rounds") or 100_000)
-        self.limit = float(_option(config, "limit") or 120)
-        self.loading = float(_option(config, "load-limit") or self.limit)
+        self.rounds = _number(config, "rounds", options.count, 100_000)
+        self.limit = _number(config, "limit", options.seconds, 120.0)
+        self.loading = _number(config, "load-limit", options.seconds, self.limit)
         path = _option(config, "quirks")
         self.known = quirks.read(path, catalogue.checks()) if path else []
         self.wanted: dict[str, list[str]] = {}

@@ -8,6 +8,7 @@ import gc
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,7 @@ from . import (  # noqa: F401  (each registers its checks)
     processes,
 )
 from .adapters import Chosen
-from .kit import CHECKS, Kit, message
+from .kit import CHECKS, Kit, message, place
 from .outcomes import FAILED, PASSED, SKIPPED, Declared, Failure, Skip
 
 # Characters of a text in a report.
@@ -61,13 +62,27 @@ def judged(kit: Kit, name: str) -> dict[str, Any]:
         cell |= {"severity": failure.severity, "reproducer": kit.reproducer}
     except BaseException as error:  # also SystemExit and KeyboardInterrupt of an adapter
         cell = {"status": FAILED, "expected": "an answer of the library and its adapter"}
-        cell |= {"found": message(error), "severity": "", "reproducer": kit.reproducer}
+        found = message(error) + place(error)
+        cell |= {"found": found, "severity": "", "reproducer": kit.reproducer}
     cell = {name: printable(text) for name, text in cell.items()}
     return {**cell, "seconds": round(time.monotonic() - began, 3)}
 
 
+def _print_of_library(error: Exception) -> None:
+    """Prints the traceback without the frames of the kit and of Python's import."""
+    own = (os.path.dirname(os.path.abspath(__file__)), "<frozen ")
+    frames = traceback.extract_tb(error.__traceback__)
+    kept = [frame for frame in frames if not frame.filename.startswith(own)]
+    lines = traceback.format_list(kept) + traceback.format_exception_only(type(error), error)
+    print("".join(lines), end="", file=sys.stderr)
+
+
 def run(plan: dict[str, Any], record: Callable[[dict[str, Any]], None]) -> None:
-    kit = kit_of(plan["chosen"], plan["rounds"])
+    try:
+        kit = kit_of(plan["chosen"], plan["rounds"])
+    except Exception as error:
+        _print_of_library(error)
+        sys.exit(1)
     kit.limit = plan["limit"] * 0.8
     # Checks collect garbage often. What the library made while it was loaded, which may be millions
     # of objects, is not looked at each time.
