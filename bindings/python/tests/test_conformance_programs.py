@@ -127,9 +127,7 @@ def make(request):
 """
 
 
-@pytest.mark.parametrize(
-    ("form", "dtype"), [("plain", "bool"), ("negative", "complex64"), ("gaps", "float32")]
-)
+@pytest.mark.parametrize(("form", "dtype"), [("negative", "complex64"), ("gaps", "float32")])
 def test_the_request_of_a_program_has_what_is_documented(tmp_path, form, dtype):
     (tmp_path / "documented.py").write_text(DOCUMENTED)
     adapter = Chosen(file=str(tmp_path / "documented.py")).load()
