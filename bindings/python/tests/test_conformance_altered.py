@@ -52,7 +52,7 @@ RUNS = (
     },
     {
         "copies-of-memory": ("copy-true", "wrong answer", "other values"),
-        "read-only-legacy": ("read-only-legacy", "deviation", "a capsule named dltensor of"),
+        "read-only-legacy": ("read-only-flag", "deviation", "a capsule named dltensor of"),
         "leaks-arrays": ("export-leak", "leak", "objects of Python more"),
         "keeps-rejected": ("import-leak", "leak", "16 are referenced"),
     },

@@ -126,7 +126,7 @@ def device_unknown(kit: Kit) -> None:
 @check("device-other")
 def device_other(kit: Kit) -> None:
     array = kit.array()
-    own = capsules.describe(capsules.look(kit.best(array))).device
+    own = tuple(map(int, array.__dlpack_device__()))
     for device in answers.OTHER_DEVICES:
         if device == own:
             continue

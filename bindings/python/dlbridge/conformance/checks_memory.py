@@ -294,6 +294,10 @@ def rejected_leak(kit: Kit) -> None:
         raise Failure(wanted, f"{pool.tensor.deleted} runs", severity)
 
 
+def _without_data(kind: str) -> Tensor:
+    return tensors.of_form("plain", kind=kind, data=None)
+
+
 def _of_another_dtype(kind: str) -> Tensor:
     memory = Memory(values.bits("float32"))
     place = {"data": memory.address, "shape": (3, 4), "strides": (4, 1)}
@@ -304,8 +308,8 @@ def _of_another_major(kind: str) -> Tensor:
     return tensors.of_form("plain", kind=kind, version=(2, 0))
 
 
-# What many consumers reject; each other field is right. NULL data is that of `rejected_leak`.
-_REJECTED = (_of_another_dtype, _of_another_major)
+# What many consumers reject; each other field is right.
+_REJECTED = (_without_data, _of_another_dtype, _of_another_major)
 
 
 @check("import-leak")

@@ -19,7 +19,7 @@ def has(name):
 
 
 def keep(name, thing):
-    if has(name) and thing is not None:
+    if has(name):
         kept.append(thing)
 
 
@@ -29,7 +29,8 @@ def keep(name, thing):
 class Array:
     def __init__(self, values, read_only):
         self.values, self.read_only, self.shape = values, read_only, values.shape
-        self.is_new = True
+        if has("leaks-arrays"):
+            kept.append(bytes(100))
 
     def __getitem__(self, key):
         return Array(self.values[key], self.read_only and not has("read-only-slices"))
@@ -49,8 +50,6 @@ class Array:
         is_legacy = max_version is None
         if is_legacy and self.read_only and not copy and not has("read-only-legacy"):
             raise BufferError("a legacy tensor has no flag READ_ONLY")
-        keep("leaks-arrays", bytes(100) if self.is_new else None)
-        self.is_new = False
         copied = bool(copy)
         values = self.copied(is_legacy) if copy else self.values
         capsule = values.__dlpack__(max_version=max_version)
