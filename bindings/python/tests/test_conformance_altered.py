@@ -41,6 +41,7 @@ RUNS = (
         "read-only-slices": ("read-only-flag", "corruption", "flags 0"),
         "scalar-offset": ("layout-byte-offset", "wrong answer", ""),
         "leaks-legacy": ("export-leak", "leak", "objects of Python more"),
+        "any-id": ("device-other", "deviation", "a capsule of device (1, 0)"),
     },
     {
         "used-legacy": ("used-capsule", "crash", "an array"),
@@ -62,7 +63,7 @@ RUNS = (
     },
 )
 # Their programs are those of other faults.
-SAME_PROGRAM = ("legacy-twice", "no-read-only-copies", "compact-copies", "leaks-legacy")
+SAME_PROGRAM = ("legacy-twice", "no-read-only-copies", "compact-copies", "leaks-legacy", "any-id")
 SAME_PROGRAM += ("leaks-legacy-arrays", "keeps-copied", "keeps-rejected")
 
 

@@ -270,7 +270,7 @@ class PyArrow(Bundled):
         return (_ML_DTYPES if request.dtype in bases.BITS else "") + self.code
 
     def make(self, request: Request) -> Any:
-        if request.form.name in _SLICES and not request.read_only:
+        if request.form.name in _SLICES:
             return self.library.Tensor.from_numpy(request.form.view(bases.base(request.dtype)))
         return super().make(request)
 
@@ -373,7 +373,7 @@ class Dlbridge(Bundled):
         self.title, self.library = "dlbridge", self.framework.library
 
     def make(self, request: Request) -> Any:
-        if request.form.name in _SLICES and not request.read_only:
+        if request.form.name in _SLICES:
             form = request.form
             return self._plain(request.dtype).view(form.shape, form.strides, form.start)
         return super().make(request)

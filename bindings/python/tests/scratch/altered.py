@@ -65,7 +65,7 @@ class Array:
         if not (stream is None or (has("streams") and stream in (-1, 2))):
             keep("leaks-errors", self.values.copy())
             raise BufferError("the array is on the CPU, which has no streams")
-        accepted = [(1, 0), *[(2, 0)] * has("any-gpu")]
+        accepted = [(1, 0), *[(2, 0)] * has("any-gpu"), *[(1, 7)] * has("any-id")]
         if dl_device is not None and tuple(dl_device) not in accepted:
             raise BufferError("the array is on the CPU")
 
