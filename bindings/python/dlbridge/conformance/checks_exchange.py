@@ -171,23 +171,6 @@ def table_export(kit: Kit) -> None:
     capsules.delete(struct)
 
 
-@check("table-read-only")
-def table_read_only(kit: Kit) -> None:
-    array = kit.array(read_only=True)
-    if kit.adapter.writable(array) is not False:
-        raise Skip("the library's arrays are not known to be immutable")
-    out = ctypes.c_void_p()
-    function = _function(kit, "managed_tensor_from_py_object_no_sync", _FROM)
-    result, error = _called(function, array, ctypes.addressof(out))
-    if result or error or not out.value:
-        return
-    struct = DLManagedTensorVersioned.from_address(out.value)
-    flags = struct.flags
-    capsules.delete(struct)
-    if not flags & (capsules.READ_ONLY | capsules.IS_COPIED):
-        raise Failure("flag READ_ONLY", f"flags {flags}")
-
-
 @check("table-borrow")
 @_showing(programs_table.borrow)
 def table_borrow(kit: Kit) -> None:
