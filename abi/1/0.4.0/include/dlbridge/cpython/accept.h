@@ -21,12 +21,31 @@ static inline DLBridgeStatus dlbridge_py_validate_(const DLManagedTensorVersione
   return dlbridge_validate_versioned(tensor, policy, error);
 }
 
-/* Calls dlbridge_import with the equivalent of these options. */
+/* Returns 1 if these options add nothing to the library's defaults for this tensor. */
+static inline int dlbridge_py_needs_no_options_(const void* tensor, DLBridgeKind kind,
+                                                const DLBridgePyImportOptions* options) {
+  const uint32_t changes = DLBRIDGE_PY_VOUCH_WRITABLE | DLBRIDGE_PY_SKIP_VALIDATION;
+  const DLManagedTensorVersioned* versioned = (const DLManagedTensorVersioned*)tensor;
+  if (options->policy != NULL || (options->options & changes) != 0) {
+    return 0;
+  }
+  if (kind == DLBRIDGE_KIND_LEGACY) {
+    return dlbridge_py_is_plain_(&((const DLManagedTensor*)tensor)->dl_tensor, 0);
+  }
+  return versioned->version.major == 1 &&
+         dlbridge_py_is_plain_(&versioned->dl_tensor, versioned->flags);
+}
+
+/* Calls dlbridge_import with the equivalent of these options. The library reads the tensor again: its
+ * defaults reject unknown codes and flags too, so a tensor that changes meanwhile is rejected. */
 static inline DLBridgeStatus dlbridge_py_owned_(void* tensor, DLBridgeKind kind,
                                                 const DLBridgePyImportOptions* options,
                                                 DLManagedTensorVersioned** out,
                                                 DLBridgeError* error) {
   DLBridgeConvertOptions convert = DLBRIDGE_CONVERT_OPTIONS_INIT;
+  if (dlbridge_py_needs_no_options_(tensor, kind, options)) {
+    return dlbridge_import(tensor, kind, NULL, out, error);
+  }
   convert.options = DLBRIDGE_CONVERT_ALLOW_UNKNOWN;
   if ((options->options & DLBRIDGE_PY_VOUCH_WRITABLE) != 0) {
     convert.options |= DLBRIDGE_CONVERT_VOUCH_WRITABLE;
@@ -91,9 +110,10 @@ static inline int dlbridge_py_take_(PyObject* capsule, const char* used,
   return 0;
 }
 
-/* Takes the tensor out of a capsule, by the protocol's rules. */
-static inline int dlbridge_py_by_capsule_(PyObject* capsule, const DLBridgePyImportOptions* options,
-                                          DLManagedTensorVersioned** out) {
+/* Takes the tensor out of a capsule that no other thread takes meanwhile. */
+static inline int dlbridge_py_by_own_capsule_(PyObject* capsule,
+                                              const DLBridgePyImportOptions* options,
+                                              DLManagedTensorVersioned** out) {
   const char* name = PyCapsule_GetName(capsule);
   const int versioned = name != NULL && strcmp(name, "dltensor_versioned") == 0;
   void* tensor;
@@ -107,6 +127,21 @@ static inline int dlbridge_py_by_capsule_(PyObject* capsule, const DLBridgePyImp
     return -1;
   }
   return dlbridge_py_take_(capsule, versioned ? "used_dltensor_versioned" : "used_dltensor", out);
+}
+
+/* Takes the tensor out of a capsule, by the protocol's rules. In free-threaded builds two threads may
+ * import the same capsule: the lock makes the check of its name and the renaming one step. */
+static inline int dlbridge_py_by_capsule_(PyObject* capsule, const DLBridgePyImportOptions* options,
+                                          DLManagedTensorVersioned** out) {
+#ifdef Py_GIL_DISABLED
+  int status;
+  Py_BEGIN_CRITICAL_SECTION(capsule);
+  status = dlbridge_py_by_own_capsule_(capsule, options, out);
+  Py_END_CRITICAL_SECTION();
+  return status;
+#else
+  return dlbridge_py_by_own_capsule_(capsule, options, out);
+#endif
 }
 
 #ifdef __cplusplus
