@@ -77,6 +77,21 @@ class Elements {
   int64_t index_[kMaxGroupAxes + 1] = {};
 };
 
+// A window without bytes of the target.
+void OpenWindow(int64_t offset, int window, Shuffle* out) {
+  out->offset[window] = offset;
+  out->length[window] = 0;
+  out->used[window] = 0;
+  std::memset(out->place[window], kElsewhere, kMaxVector);
+}
+
+void AssignByte(int64_t to, int64_t window, int64_t place, Shuffle* out) {
+  const auto end = static_cast<uint8_t>(place + 1);
+  out->place[window][to] = static_cast<uint8_t>(place);
+  out->length[window] = end > out->length[window] ? end : out->length[window];
+  out->used[window] |= uint64_t{1} << to;
+}
+
 // Assigns one byte of the target to the current window, or to a new one if that does not reach it.
 // Returns false if there would be too many windows.
 bool PlaceByte(int64_t from, int64_t to, Shuffle* out) {
@@ -86,16 +101,9 @@ bool PlaceByte(int64_t from, int64_t to, Shuffle* out) {
       return false;
     }
     window = out->windows++;
-    out->offset[window] = from;
-    out->length[window] = 0;
-    out->used[window] = 0;
-    std::memset(out->place[window], kElsewhere, kMaxVector);
+    OpenWindow(from, window, out);
   }
-  const int64_t place = from - out->offset[window];
-  out->place[window][to] = static_cast<uint8_t>(place);
-  out->length[window] =
-      place >= out->length[window] ? static_cast<uint8_t>(place + 1) : out->length[window];
-  out->used[window] |= uint64_t{1} << to;
+  AssignByte(to, window, from - out->offset[window], out);
   return true;
 }
 
@@ -159,21 +167,15 @@ class Joining {
     out->windows = static_cast<int>(windows_);
     std::memset(out->joined_place, 0, sizeof out->joined_place);
     std::memset(out->taken, 0, sizeof out->taken);
+    const int64_t first = out->offset[0];
     for (int k = 0; k < out->windows; ++k) {
-      out->offset[k] = out->offset[0] + k * out->width;
-      out->length[k] = 0;
-      out->used[k] = 0;
-      std::memset(out->place[k], kElsewhere, kMaxVector);
+      OpenWindow(first + k * out->width, k, out);
     }
-    out->reach = out->offset[0] + windows_ * out->width;
+    out->reach = first + windows_ * out->width;
     for (int64_t to = 0; to < bytes_; ++to) {
-      const int64_t k = window_[to];
-      const auto place = static_cast<uint8_t>(place_[to]);
-      out->used[k] |= uint64_t{1} << to;
-      out->place[k][to] = place;
-      out->length[k] = place >= out->length[k] ? static_cast<uint8_t>(place + 1) : out->length[k];
-      out->joined_place[to] = place;
-      out->taken[k][place] = 0xff;
+      AssignByte(to, window_[to], place_[to], out);
+      out->joined_place[to] = static_cast<uint8_t>(place_[to]);
+      out->taken[window_[to]][place_[to]] = 0xff;
     }
   }
 
@@ -247,25 +249,16 @@ struct Vector16 {
 
 #endif
 
-// Copies `bytes` bytes, at most 32 and at least 1: both ends, which may overlap.
-template <class T>
-DLBRIDGE_INLINE void CopyEnds(const char* from, char* to, int64_t bytes) {
-  T first;
-  T last;
-  std::memcpy(&first, from, sizeof(T));
-  std::memcpy(&last, from + bytes - sizeof(T), sizeof(T));
-  std::memcpy(to, &first, sizeof(T));
-  std::memcpy(to + bytes - sizeof(T), &last, sizeof(T));
-}
+// Copies `bytes` bytes, at most 32 and at least 1.
 DLBRIDGE_INLINE void CopyShort(const char* from, char* to, int64_t bytes) {
   if (bytes >= 16) {
-    CopyEnds<Bytes16>(from, to, bytes);
+    MoveEnds<Bytes16>{bytes}(from, to);
   } else if (bytes >= 8) {
-    CopyEnds<uint64_t>(from, to, bytes);
+    MoveEnds<uint64_t>{bytes}(from, to);
   } else if (bytes >= 4) {
-    CopyEnds<uint32_t>(from, to, bytes);
+    MoveEnds<uint32_t>{bytes}(from, to);
   } else if (bytes >= 2) {
-    CopyEnds<uint16_t>(from, to, bytes);
+    MoveEnds<uint16_t>{bytes}(from, to);
   } else {
     *to = *from;
   }

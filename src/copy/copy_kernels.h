@@ -70,12 +70,11 @@ struct Cached {
   DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
     std::memcpy(to, &vector, sizeof vector);
   }
-  static void End() {}
 };
 
 #if defined(__SSE2__)
 // Stores that bypass the cache, so that the lines of the target are not read first. `to` must be
-// aligned to 16 bytes.
+// aligned to 16 bytes, and EndStreaming of stream_copy.h must be called at the end.
 struct Streamed {
   template <class Vector>
   DLBRIDGE_INLINE static void Store(char* to, Vector vector) {
@@ -83,9 +82,6 @@ struct Streamed {
     std::memcpy(&bits, &vector, sizeof bits);
     _mm_stream_si128(reinterpret_cast<__m128i*>(to), bits);
   }
-  // These stores are not ordered with later ones, which may tell another thread that the copy is
-  // complete.
-  static void End() { _mm_sfence(); }
 };
 #else
 using Streamed = Cached;

@@ -83,12 +83,15 @@ DLBRIDGE_INLINE void FillShort(const Pattern& pattern, char* to, int64_t bytes) 
 constexpr int64_t kLeastStreamed = 2048;
 
 // Less than a line.
-inline void FillEnd(const Pattern& pattern, char* to, int64_t bytes) {
-  int64_t at = 0;
-  for (; at + 16 <= bytes; at += 16) {
+DLBRIDGE_INLINE void FillPart(const Pattern& pattern, char* to, int64_t bytes) {
+  if (bytes < 16) {
+    FillShort(pattern, to, bytes);
+    return;
+  }
+  for (int64_t at = 0; at + 16 < bytes; at += 16) {
     std::memcpy(to + at, &pattern, 16);
   }
-  FillShort(pattern, to + at, bytes - at);
+  std::memcpy(to + bytes - 16, &pattern, 16);
 }
 
 struct Wide16 {

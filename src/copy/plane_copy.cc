@@ -82,7 +82,6 @@ DLBRIDGE_INLINE void CopyRow(const char* from, char* to, int64_t count, int64_t 
     Target::Store(to + i * kItem, Pattern::Read(from + i * kStep * kItem));
   }
   CopySome<T, kStep>(from, to, i, count);
-  Target::End();
 }
 
 // The number of elements before the first one that is aligned for streaming; -1 if none is aligned,
@@ -104,6 +103,7 @@ void CopyRows(const Plane& plane, const char* from, char* to) {
     const int64_t head = StreamHead<T>(plane, target);
     if (head >= 0) {
       CopyRow<T, Pattern, Streamed>(source, target, plane.column.extent, head);
+      EndStreaming();
     } else {
       CopyRow<T, Pattern, Cached>(source, target, plane.column.extent, 0);
     }

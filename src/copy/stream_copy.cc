@@ -8,6 +8,8 @@
 
 #if DLBRIDGE_X86_KERNELS
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 namespace dlbridge {
@@ -67,17 +69,19 @@ void StreamContiguous(const char* from, char* to, int64_t bytes) {
   std::memcpy(to + done, from + done, static_cast<size_t>(bytes - done));
 }
 
-void EndStreaming() { _mm_sfence(); }
-
 #else
-
-void EndStreaming() {}
 
 void StreamContiguous(const char* from, char* to, int64_t bytes) {
   std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 #endif
+
+void EndStreaming() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
 
 void CopyContiguous(const char* from, char* to, int64_t bytes) {
   if (bytes >= kHuge) {

@@ -44,9 +44,6 @@ struct Parts2 {
   DLBRIDGE_AVX2 DLBRIDGE_INLINE static Vector LoadLine(const char* from) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   }
-  DLBRIDGE_AVX2 DLBRIDGE_INLINE static void StoreLine(char* to, Vector vector) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
-  }
   template <size_t kItem>
   DLBRIDGE_AVX2 DLBRIDGE_INLINE static void Interleave(Vector a, Vector b, Vector* low,
                                                        Vector* high) {
@@ -103,9 +100,6 @@ struct Parts4 {
   }
   DLBRIDGE_AVX512 DLBRIDGE_INLINE static Vector LoadLine(const char* from) {
     return _mm512_loadu_si512(from);
-  }
-  DLBRIDGE_AVX512 DLBRIDGE_INLINE static void StoreLine(char* to, Vector vector) {
-    _mm512_storeu_si512(to, vector);
   }
   template <size_t kItem>
   DLBRIDGE_AVX512 DLBRIDGE_INLINE static void Interleave(Vector a, Vector b, Vector* low,
