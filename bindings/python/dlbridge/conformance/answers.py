@@ -79,18 +79,25 @@ def own_dtype(array):
     return getattr(found, "name", str(found).rpartition(".")[2])
 dtype_of = globals().get("dtype", own_dtype)
 """
-_ARRIVES = """
-right = {shape}, (
-    {content})
+# {rejected}: what follows the exception of an import.
+IMPORTS = """\
 try:
     array = consume(Source())
 except Exception as error:
     found = f"{{type(error).__name__}}: {{error}}"
     {rejected}
-{compared}{more}del array
+"""
+_ARRIVES = (
+    """
+right = {shape}, (
+    {content})
+"""
+    + IMPORTS
+    + """{compared}{more}del array
 gc.collect()
 print("fine: the array has the values of the tensor")
 """
+)
 _COMPARED = """\
 try:
     found = shape_of({array}), elements({array})
@@ -125,13 +132,10 @@ if found.endswith(": "):
         sys.exit("FAULT: the exception has no message")
     """
 _REJECTED_SAYING = REJECTED.replace('print("fine', _HAS_TEXT + 'print("fine')
-_HARMLESS = """
-try:
-    array = consume(Source())
-except Exception as error:
-    found = f"{{type(error).__name__}}: {{error}}"
-    {rejected}
-print("imported:", type(array))
+_HARMLESS = (
+    "\n"
+    + IMPORTS
+    + """print("imported:", type(array))
 del array
 for _ in range(4):
     gc.collect()
@@ -146,6 +150,7 @@ if len(runs) != taken:
     sys.exit("FAULT: the deleter runs once if the capsule was renamed")
 print("fine: the tensor is imported without harm")
 """
+)
 _ASKS = """
 class Asking(Source):
     def __dlpack__(self, **keywords):
@@ -170,16 +175,15 @@ try:
 except Exception as error:
     print(f"reading it: {type(error).__name__}: {error}")
 """
-_REJECTS = """
+_REJECTS = (
+    """
 print("expected an exception")
-try:
-    array = consume(Source())
-except Exception as error:
-    found = f"{{type(error).__name__}}: {{error}}"
-    {rejected}
-print("found   ", type(array))
+"""
+    + IMPORTS
+    + """print("found   ", type(array))
 {shown}sys.exit("FAULT: the tensor is imported")
 """
+)
 _RENAMED = """
 destructor = pythonapi.PyCapsule_GetDestructor
 destructor.restype, destructor.argtypes = c_void_p, [py_object]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import values
-from .answers import REJECTED
+from .answers import IMPORTS, REJECTED
 from .reproducers import SHOW, arguments, both_structs, literal, made, offered
 from .verdicts import taking
 
@@ -136,13 +136,10 @@ def exported(tensor):
 right = (
     {right})
 """
-_SMALL_IMPORT = """
-try:
-    array = consume(Source())
-except Exception as error:
-    found = f"{{type(error).__name__}}: {{error}}"
-    {rejected}
-try:
+_SMALL_IMPORT = (
+    "\n"
+    + IMPORTS
+    + """try:
     held = array.__dlpack__({keywords})
     found = exported(tensor_of(held))
 except Exception:
@@ -156,6 +153,7 @@ if found != right:
     sys.exit("FAULT: the array differs from the tensor")
 print("fine: the array has the elements of the tensor")
 """
+)
 _SMALL_EXPORT = """
 tensor = take()
 found = exported(tensor)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .reproducers import SHOW, arguments, literal, made, offered, with_array
+from .reproducers import ELEMENTS, SHOW, arguments, literal, made, offered, with_array
 
 _TABLE = """
 import ctypes, gc, sys
@@ -55,20 +55,16 @@ def called(function, *arguments):
         return -1, True
 """
 _EXPORTS = """
-def elements(tensor):
-    extents = (c_int64 * tensor.ndim).from_address(tensor.shape)[:]
-    steps = (c_int64 * tensor.ndim).from_address(tensor.strides)[:]
-    size = tensor.bits * tensor.lanes // 8
-    places = [tensor.data + tensor.byte_offset]
-    for extent, step in zip(extents, steps):
-        places = [
-            at + i * step * size for at in places for i in range(extent)]
-    return b"".join(string_at(place, size) for place in places)
+def numbers(tensor, place):
+    return (c_int64 * tensor.ndim).from_address(place)[:]
+
+def contents(tensor):
+    shape = numbers(tensor, tensor.shape)
+    return elements(tensor, shape, numbers(tensor, tensor.strides))
 
 def fields(tensor):
-    shape = (c_int64 * tensor.ndim).from_address(tensor.shape)[:]
     return {"data": (tensor.data or 0) + tensor.byte_offset,
-        "device": tensor.device[:], "shape": shape,
+        "device": tensor.device[:], "shape": numbers(tensor, tensor.shape),
         "dtype": (tensor.code, tensor.bits, tensor.lanes)}
 
 def compare(tensor):
@@ -79,7 +75,7 @@ def compare(tensor):
         sys.exit("FAULT: the table exports other fields than __dlpack__")
     if not tensor.strides and tensor.ndim:
         sys.exit("FAULT: strides are NULL")
-    if elements(tensor) != right:
+    if contents(tensor) != right:
         sys.exit("FAULT: the tensor has other values than the array")
 
 # Held, since the other struct of the array may be of the same memory.
@@ -267,10 +263,10 @@ def _exporting(rest: str) -> Program:
     def program(code: str, request: Any, keywords: dict[str, Any]) -> str:
         given = "array =" not in code
         lines = "\n    ".join(literal(request.bits))
-        right = f"(\n    {lines})" if given else "elements(tensor_of(held))"
+        right = f"(\n    {lines})" if given else "contents(tensor_of(held))"
         compared = _EXPORTS.replace("KEYWORDS", arguments(keywords)).replace("RIGHT", right)
         head = made(code, request) + _TABLE + _USED
-        return head + _CALLED + compared + rest
+        return head + _CALLED + ELEMENTS + compared + rest
 
     return program
 

@@ -78,7 +78,8 @@ def show(array):
     except TypeError:
         return repr(array)
 """
-_EXPORTED = """
+# The elements of a struct whose data is on the host.
+ELEMENTS = """
 def elements(tensor, shape, strides):
     size = tensor.bits * tensor.lanes // 8
     places = [tensor.data + tensor.byte_offset]
@@ -86,7 +87,10 @@ def elements(tensor, shape, strides):
         places = [
             at + i * stride * size for at in places for i in range(extent)]
     return b"".join(string_at(place, size) for place in places)
-
+"""
+_EXPORTED = (
+    ELEMENTS
+    + """
 def display(capsule):
     print(capsule)
     tensor, found = tensor_of(capsule), {{}}
@@ -109,6 +113,7 @@ gc.collect()
 for capsule in capsules:
     display(capsule)
 """
+)
 _VIEWS = {
     "transposed": "base.T",
     "negative": "base[::-1, ::-1]",
