@@ -38,7 +38,7 @@ void TableHeader(Trial* trial) {
   for (int length = 0; table != nullptr; table = table->prev_api, ++length) {
     found = found || table->version.major == 1;
     if (length == kLongestChain) {
-      trial->Fail(0, Say("a chain of at most %d tables", kLongestChain),
+      trial->Fail(DLBRIDGE_CONFORMANCE_CRASH, Say("a chain of at most %d tables", kLongestChain),
                   Say("a longer one, or a ring"));
       return;
     }

@@ -131,13 +131,13 @@ def summary(reports):
 
 
 def merged(failures):
-    """Failures of variants of one tensor, such as legacy and versioned, share a row, and so do the
-    broken tensors that have the same effect."""
+    """Broken tensors that have the same effect share a row, and variants of one, legacy and
+    versioned, a name."""
     found = {}
     for row in failures:
-        base = row["name"].removesuffix("-legacy").removesuffix("-versioned")
-        text, expected = row.get("found", ""), row.get("expected", "")
+        base, text, expected = row["name"], row.get("found", ""), row.get("expected", "")
         if row["group"] == "hostile":
+            base = base.removesuffix("-legacy").removesuffix("-versioned")
             text = re.sub(r" of shape \([^)]*\)| in \S+, \S+\.py", "", text)
             expected = "an exception, and no harm"
         names = found.setdefault((row["severity"], expected, text), [])

@@ -15,6 +15,7 @@ from .reproducers import (
     made,
     offered,
     with_array,
+    with_view,
     wrapped,
 )
 
@@ -125,6 +126,10 @@ del error
     print("renamed:", renamed, "and runs of the deleter:", len(runs))
     if len(runs) != renamed:
         sys.exit("FAULT: the deleter runs once if the capsule was renamed")
+    names = {repr(one).split()[2] for one in capsules}
+    own = repr(Source().__dlpack__()).split()[2]
+    if names - {own, '"used_' + own[1:]}:
+        sys.exit(f"FAULT: the capsule {own} has another name: {names}")
     print("fine: the tensor is rejected")
     sys.exit()"""
 _HAS_TEXT = """\
@@ -294,6 +299,15 @@ def answers(expected: str, right: str, *asked: dict[str, Any]) -> Program:
     return program
 
 
+def view_of(form: str) -> Program:
+    """Exports a view of the array."""
+
+    def program(code: str, request: Any, keywords: dict[str, Any]) -> str:
+        return read_only(with_view(code, request, form), None, keywords)
+
+    return program
+
+
 def of_dtype(triple: tuple[int, int, int]) -> Program:
     """Compares the exported dtype."""
     condition = f"{_NEW} and (\n        tensor.code, tensor.bits, tensor.lanes) == {triple}"
@@ -327,10 +341,11 @@ future = answers(
 )
 exported = answers("a capsule", _NEW)
 exported_or_rejected = answers("a capsule, or BufferError", f"{_NEW} or {_REJECTED_BY}")
-read_only = answers(
-    "READ_ONLY (1) or IS_COPIED (2), or an exception",
-    "isinstance(found, Exception)\n        or isinstance(tensor, Versioned) and tensor.flags & 3",
+FLAGGED = "READ_ONLY (1) or IS_COPIED (2), or an exception"
+IS_FLAGGED = (
+    "isinstance(found, Exception)\n        or isinstance(tensor, Versioned) and tensor.flags & 3"
 )
+read_only = answers(FLAGGED, IS_FLAGGED)
 writable = answers(
     "a capsule without the flag READ_ONLY (1)",
     f"{_NEW} and not (\n        isinstance(tensor, Versioned) and tensor.flags & 1)",
@@ -371,7 +386,19 @@ own_device = answers(
     {"max_version": (1, 3), "dl_device": _Text("array.__dlpack_device__()")},
 )
 unknown_device = answers("BufferError", f"{_REJECTED_BY} or {_LACKS}", {"dl_device": (5, 0)})
-stream = answers("an exception", "isinstance(found, Exception)", {"stream": 1})
+# Only None is accepted.
+STREAMS = (1, 2, 3, 0, -1)
+stream = answers(
+    "an exception", "isinstance(found, Exception)", *({"stream": one} for one in STREAMS)
+)
+# Of CUDA and ROCm. Ids of the host other than 0 are no devices: no text says what they get.
+OTHER_DEVICES = ((2, 0), (10, 0))
+other_device = answers(
+    "a capsule of that device, or an exception",
+    "isinstance(found, Exception) or tensor is not None\n"
+    "        and tensor.device[:] == list(keywords['dl_device'])",
+    *({"max_version": (1, 3), "dl_device": one} for one in OTHER_DEVICES),
+)
 _KEYWORDS = ("stream", "max_version", "dl_device", "copy")
 keywords = answers("no TypeError", f"not {_LACKS}", *({name: None} for name in _KEYWORDS))
 none = answers(

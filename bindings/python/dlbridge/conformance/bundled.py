@@ -22,6 +22,8 @@ _METHODS = {
     "empty": "empty",
     "scalar": "scalar",
 }
+# Forms that slices of the framework itself make.
+_SLICES = ("gaps", "row", "column")
 # Elements of a matrix whose product takes some 0.1 s on a CPU.
 _LARGE = 1200
 
@@ -46,8 +48,10 @@ class Bundled(Adapter):
         self.library = self.framework.library
 
     def make(self, request: Request) -> Any:
-        if request.form.name == "gaps":
-            return self._plain(request.dtype)[:, ::2]
+        if request.read_only and request.form.name != "plain":
+            raise Unsupported("read-only arrays are plain")
+        if request.form.name in _SLICES:
+            return request.form.view(self._plain(request.dtype))
         form = "read_only" if request.read_only else _METHODS.get(request.form.name, "plain")
         with _unsupported():
             made = self.framework.make(_Case(request.dtype, form))
@@ -215,7 +219,7 @@ class TvmFfi(Bundled):
     )
 
     def make(self, request: Request) -> Any:
-        if request.form.name == "gaps" or request.read_only:
+        if request.form.name in _SLICES or request.read_only:
             raise Unsupported("tvm-ffi holds imported tensors only")
         return super().make(request)
 
@@ -240,7 +244,7 @@ class OnnxRuntime(Bundled):
         return self.code.replace("float32", bits).replace("_from_numpy(base)", f"_from_numpy{make}")
 
     def make(self, request: Request) -> Any:
-        if request.form.name == "gaps":
+        if request.form.name in _SLICES:
             raise Unsupported("an OrtValue has no views")
         return super().make(request)
 
@@ -266,8 +270,8 @@ class PyArrow(Bundled):
         return (_ML_DTYPES if request.dtype in bases.BITS else "") + self.code
 
     def make(self, request: Request) -> Any:
-        if request.form.name == "gaps":
-            return self.library.Tensor.from_numpy(bases.base(request.dtype)[:, ::2])
+        if request.form.name in _SLICES and not request.read_only:
+            return self.library.Tensor.from_numpy(request.form.view(bases.base(request.dtype)))
         return super().make(request)
 
     def write(self, array: Any, place: tuple[int, ...], number: float) -> None:
@@ -369,8 +373,9 @@ class Dlbridge(Bundled):
         self.title, self.library = "dlbridge", self.framework.library
 
     def make(self, request: Request) -> Any:
-        if request.form.name == "gaps":
-            return self._plain(request.dtype).view((3, 2), strides=(4, 2))
+        if request.form.name in _SLICES and not request.read_only:
+            form = request.form
+            return self._plain(request.dtype).view(form.shape, form.strides, form.start)
         return super().make(request)
 
     def consume(self, source: Any, **keywords: Any) -> Any:

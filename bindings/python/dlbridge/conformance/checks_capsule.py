@@ -298,7 +298,11 @@ def _consumes(kit: Kit, kind: str) -> None:
 
 @check("capsule-renamed")
 def capsule_renamed(kit: Kit) -> None:
-    tensor = kit.tensor()
+    for kind in kit.kinds:
+        _renamed(kit, kit.tensor(kind=kind))
+
+
+def _renamed(kit: Kit, tensor: tensors.Tensor) -> None:
     array = kit.consume(kit.source(tensor, program=answers.renamed))
     names = ", ".join(map(capsules.label, tensor.handed_out))
     renamed = any(capsules.name(one) == b"used_" + tensor.name for one in tensor.handed_out)
@@ -331,7 +335,11 @@ class _Capsule:
 
 @check("used-capsule")
 def used_capsule(kit: Kit) -> None:
-    tensor = kit.tensor()
+    for kind in kit.kinds:
+        _used_is_rejected(kit, kit.tensor(kind=kind))
+
+
+def _used_is_rejected(kit: Kit, tensor: tensors.Tensor) -> None:
     kit.source(tensor, program=verdicts.used_capsule)
     capsule = tensor.capsule()
     first = kit.consume(_Capsule(capsule))
@@ -382,7 +390,11 @@ def not_a_capsule(kit: Kit) -> None:
 
 @check("deleter-once")
 def deleter_once(kit: Kit) -> None:
-    tensor = kit.tensor()
+    for kind in kit.kinds:
+        _deleted_once(kit, kit.tensor(kind=kind))
+
+
+def _deleted_once(kit: Kit, tensor: tensors.Tensor) -> None:
     array = kit.consume(kit.source(tensor, program=verdicts.deleters))
     if tensor.deleted and kit.adapter.address(array) == tensor.memory.address:
         raise Failure("the deleter runs after the last use", "it ran at the import", "corruption")
@@ -409,7 +421,11 @@ def context_null(kit: Kit) -> None:
 
 @check("deleter-on-thread")
 def deleter_on_thread(kit: Kit) -> None:
-    tensor = kit.tensor()
+    for kind in kit.kinds:
+        _deleted_on_thread(kit, kit.tensor(kind=kind))
+
+
+def _deleted_on_thread(kit: Kit, tensor: tensors.Tensor) -> None:
     held = [kit.consume(kit.source(tensor, program=verdicts.deleters_on_thread))]
     thread = threading.Thread(target=held.clear)
     thread.start()

@@ -117,12 +117,32 @@ check("layout-broadcast")(_layout("broadcast"))
 check("layout-gaps")(_layout("gaps"))
 check("layout-empty")(_layout("empty", must=True))
 check("layout-scalar")(_layout("scalar", must=True))
+check("layout-row")(_layout("row", must=True))
+check("layout-column")(_layout("column"))
 
 
 @check("layout-byte-offset")
 def layout_byte_offset(kit: Kit) -> None:
-    tensor = kit.tensor("plain", shape=(2, 4), byte_offset=16)
-    _arrives_or_is_rejected(kit, tensor, expected("sliced"), (2, 4))
+    judged, rejection = 0, None
+    for kind in kit.kinds:
+        for form in ("sliced", "row", "scalar"):
+            layout = FORMS[form]
+            memory = Memory(values.bits("float32"))
+            tensor = kit.tensor(
+                form,
+                kind=kind,
+                data=memory.address,
+                memory=memory,
+                byte_offset=layout.start * values.size("float32"),
+            )
+            array, error = kit.attempt(tensor, answers.arrives_or_is_rejected)
+            if error is None:
+                kit.compare(array, expected(form), layout.shape)
+                judged += 1
+            else:
+                rejection = error
+    if not judged and rejection is not None:
+        raise Skip(f"rejected: {message(rejection)}")
 
 
 @check("layout-null-strides")

@@ -115,7 +115,7 @@ def table_header(kit: Kit) -> None:
     header, seen = DLPackExchangeAPIHeader.from_address(pointer), 0
     if header.version.major != 1:
         found = f"version {header.version.major}.{header.version.minor}"
-        raise Failure("version 1.x", found, "wrong answer")
+        raise Failure("version 1.x", found)
     last = (header.version.major, header.version.minor)
     while header.prev_api:
         header, seen = header.prev_api.contents, seen + 1
@@ -124,7 +124,7 @@ def table_header(kit: Kit) -> None:
             raise Failure(f"an older table than {last}", f"version {version}", "deviation")
         last = version
         if seen > LONGEST:
-            raise Failure("a chain of tables that ends", f"more than {LONGEST} tables")
+            raise Failure("a chain of tables that ends", f"more than {LONGEST} tables", "crash")
 
 
 @check("table-members")
@@ -133,9 +133,7 @@ def table_members(kit: Kit) -> None:
     table = _table(kit)
     absent = [name for name in _MEMBERS if name != _OPTIONAL and not getattr(table, name)]
     if absent:
-        raise Failure(
-            f"functions, but for {_OPTIONAL}", f"NULL in {', '.join(absent)}", "wrong answer"
-        )
+        raise Failure(f"functions, but for {_OPTIONAL}", f"NULL in {', '.join(absent)}")
 
 
 def _same(kit: Kit, found: capsules.Description, array: Any) -> None:
@@ -169,6 +167,23 @@ def table_export(kit: Kit) -> None:
         raise Failure("version 1.x", f"version {struct.version.major}", "crash")
     _same(kit, capsules.describe(struct), array)
     capsules.delete(struct)
+
+
+@check("table-read-only")
+def table_read_only(kit: Kit) -> None:
+    array = kit.array(read_only=True)
+    if kit.adapter.writable(array) is not False:
+        raise Skip("the library's arrays are not known to be immutable")
+    out = ctypes.c_void_p()
+    function = _function(kit, "managed_tensor_from_py_object_no_sync", _FROM)
+    result, error = _called(function, array, ctypes.addressof(out))
+    if result or error or not out.value:
+        return
+    struct = DLManagedTensorVersioned.from_address(out.value)
+    flags = struct.flags
+    capsules.delete(struct)
+    if not flags & (capsules.READ_ONLY | capsules.IS_COPIED):
+        raise Failure("flag READ_ONLY", f"flags {flags}")
 
 
 @check("table-borrow")

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import operator
 from collections.abc import Iterator
 from typing import Any
 
-from . import answers, capsules, tensors, values, verdicts
+from . import answers, capsules, leaks, tensors, values, verdicts
 from .forms import FORMS
-from .kit import Kit, check, consumed, expected, message
+from .kit import Kit, check, consumed, expected, message, shown
 from .outcomes import Failure, Skip
 
 KEYWORDS = ("stream", "max_version", "dl_device", "copy")
@@ -56,7 +59,7 @@ def _device_is_exported(kit: Kit, array: Any) -> None:
     if not isinstance(device, tuple) or len(device) != 2:
         raise Failure("a tuple of device type and id", repr(device))
     try:
-        found = tuple(int(part) for part in device)
+        found = tuple(operator.index(part) for part in device)
     except (TypeError, ValueError):
         raise Failure("a tuple of two integers", repr(device)) from None
     exported = capsules.describe(capsules.look(kit.best(array))).device
@@ -120,25 +123,97 @@ def device_unknown(kit: Kit) -> None:
     raise Failure(f"BufferError for dl_device={UNASSIGNED}", f"a capsule of device {device}")
 
 
+@check("device-other")
+def device_other(kit: Kit) -> None:
+    array = kit.array()
+    own = capsules.describe(capsules.look(kit.best(array))).device
+    for device in answers.OTHER_DEVICES:
+        if device == own:
+            continue
+        try:
+            with kit.showing(answers.other_device):
+                capsule = _with_keyword(kit, array, dl_device=device)
+        except (Skip, Failure):
+            raise
+        except Exception:
+            continue
+        found = capsules.describe(capsules.look(capsule)).device
+        if found != device:
+            wanted = f"a capsule of device {device} for dl_device={device}, or an exception"
+            raise Failure(wanted, f"a capsule of device {found}")
+
+
 @check("copy-true")
 def copy_true(kit: Kit) -> None:
     array = kit.array()
-    shared = capsules.describe(capsules.look(kit.best(array))).address
+    kit.best(array)
     try:
-        capsule = _with_keyword(kit, array, copy=True)
+        copies = [_copied(kit, array, "plain")]
     except (Skip, Failure):
         raise
     except Exception as error:
         raise Failure("a copy", message(error), "deviation") from None
-    kit.shows(verdicts.copy_apart)
-    with consumed(capsule) as struct:
-        copy = capsules.describe(struct)
-        if copy.address == shared:
-            raise Failure("other memory than the array's", "the array's memory", "corruption")
-        if copy.elements() != expected("plain"):
-            raise Failure("the values of the array", "other values")
+    for how in _copies():
+        # Only the plain array must be copied.
+        with contextlib.suppress(Skip):
+            copies.append(_optional_copy(kit, **how))
+    for copy in copies:
         if copy.version and not copy.flags & capsules.IS_COPIED:
             raise Failure("flag IS_COPIED", capsules.flags_text(copy.flags), "deviation")
+
+
+def _copies() -> Iterator[dict[str, Any]]:
+    """The other arrays and capsules that the kit asks for copies of."""
+    yield {"form": "plain", "versions": {}}
+    for form in FORMS:
+        if form not in ("plain", "empty"):
+            yield {"form": form}
+        if form != "empty":
+            yield {"form": form, "read_only": True}
+
+
+def _optional_copy(
+    kit: Kit, form: str, read_only: bool = False, versions: dict[str, Any] | None = None
+) -> capsules.Description:
+    array = kit.array(form, read_only=read_only)
+    try:
+        return _copied(kit, array, form, versions)
+    except (Skip, Failure):
+        raise
+    except Exception as error:
+        raise Skip(message(error)) from None
+
+
+def _copied(
+    kit: Kit, array: Any, form: str, versions: dict[str, Any] | None = None
+) -> capsules.Description:
+    """The copy of an array. `versions` is how it is asked for, without keywords for legacy ones."""
+    # It stays alive, so that a copy cannot have its memory.
+    shared = capsules.look(kit.optional(array))
+    if versions is None:
+        capsule = _with_keyword(kit, array, copy=True)
+    else:
+        capsule = kit.fresh(kit.ask(array, copy=True, **versions))
+    asked = kit.newest if versions is None else versions
+    kit.shows(lambda code, request, newest: verdicts.copy_apart(code, request, asked))
+    with consumed(capsule) as struct:
+        copy = capsules.describe(struct)
+        if not set(copy.places()).isdisjoint(capsules.describe(shared).places()):
+            wanted = f"other memory than the array's{_named(form, versions)}"
+            raise Failure(wanted, "the array's memory", "corruption")
+        if copy.elements() != expected(form):
+            asked = {**asked, "copy": True}
+            kit.shows(lambda code, request, newest: verdicts.values(code, request, asked))
+            wanted = f"the values of the array{_named(form, versions)}: {shown(expected(form))}"
+            raise Failure(wanted, shown(copy.elements()))
+    return copy
+
+
+def _named(form: str, versions: dict[str, Any] | None) -> str:
+    """What tells this copy from that of the plain array in a versioned capsule."""
+    what = [] if form == "plain" else [form]
+    what += ["without max_version"] if versions == {} else []
+    return f" ({', '.join(what)})" if what else ""
 
 
 @check("copy-false")
@@ -191,29 +266,29 @@ def stream_on_cpu(kit: Kit) -> None:
     array = kit.array()
     if int(array.__dlpack_device__()[0]) != 1:
         raise Skip("the array is not on the CPU")
+    for stream in answers.STREAMS:
+        _is_no_stream(kit, array, stream)
+
+
+def _is_no_stream(kit: Kit, array: Any, stream: int) -> None:
     try:
         with kit.showing(answers.stream):
-            capsule = kit.ask(array, stream=1)
+            capsule = kit.ask(array, stream=stream)
     except Exception:
         return
-    raise Failure("an exception for stream=1", capsules.label(capsule))
+    raise Failure(f"an exception for stream={stream}", capsules.label(capsule))
 
 
 @check("error-then-works")
 def error_then_works(kit: Kit) -> None:
     array = kit.array()
-    with kit.showing(verdicts.after_errors):
-        _works_after_errors(kit, array)
-
-
-def _works_after_errors(kit: Kit, array: Any) -> None:
     for keywords in ({"dl_device": UNASSIGNED}, {"stream": "no stream"}, {"max_version": "1.0"}):
-        for _ in range(3):
-            try:
-                kit.ask(array, **keywords)
-            except Exception:
-                continue
-    with consumed(kit.best(array)) as struct:
+        with contextlib.suppress(Exception):
+            kit.ask(array, **keywords)
+            continue
+        kit.shows(functools.partial(leaks.rejected_requests, asked=keywords))
+        leaks.of_rejections(kit, array, keywords)
+    with kit.showing(verdicts.after_errors), consumed(kit.best(array)) as struct:
         if capsules.describe(struct).elements() != expected("plain"):
             raise Failure("the values of the array", "other values", "corruption")
 

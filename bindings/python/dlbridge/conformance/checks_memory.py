@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import gc
 import resource
 import struct as packing
@@ -13,10 +14,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import answers, capsules, values, verdicts
-from .adapters import Unsupported
+from . import answers, capsules, leaks, tensors, values, verdicts
+from .adapters import Request, Unsupported
+from .forms import FORMS
 from .kit import Kit, Program, apart, check, consumed, expected, forgotten, message
 from .outcomes import Failure, Skip
+from .tensors import Memory, Tensor
 
 # A leak of this many bytes in each round is seen in 100,000 rounds.
 BYTES_PER_ROUND = 24
@@ -202,6 +205,23 @@ def _producer_threads(code: str, request: Any, keywords: dict[str, Any]) -> str:
     return verdicts.producer_threads(code, request, keywords, THREADS, THREAD_ROUNDS)
 
 
+@check("export-leak")
+def export_leak(kit: Kit) -> None:
+    """Of what `producer_leak` does not ask for."""
+    array = kit.array()
+    kit.best(array)
+    newest = {"max_version": capsules.NEWEST} if kit.knows_versions else {}
+    if newest:
+        for consumed_ in (True, False):
+            leaks.of_exports(kit, array, {}, consumed_)
+    for more in ({"copy": True}, {"copy": False}, {"dl_device": capsules.CPU}):
+        leaks.of_exports(kit, array, {**newest, **more}, True)
+    leaks.of_devices(kit, array)
+    leaks.of_new_arrays(kit, Request(), newest)
+    if newest:
+        leaks.of_new_arrays(kit, Request(), {})
+
+
 class _Pool:
     """Tensors that are used again after their deleter has run, so that a round is short."""
 
@@ -272,6 +292,34 @@ def rejected_leak(kit: Kit) -> None:
         severity = "leak" if pool.tensor.deleted < claimed else "corruption"
         wanted = f"{claimed} runs of the deleter, one for each capsule that was renamed"
         raise Failure(wanted, f"{pool.tensor.deleted} runs", severity)
+
+
+def _of_another_dtype(kind: str) -> Tensor:
+    memory = Memory(values.bits("float32"))
+    place = {"data": memory.address, "shape": (3, 4), "strides": (4, 1)}
+    return Tensor(kind=kind, memory=memory, dtype=(200, 32, 1), **place)
+
+
+def _of_another_major(kind: str) -> Tensor:
+    return tensors.of_form("plain", kind=kind, version=(2, 0))
+
+
+# What many consumers reject; each other field is right. NULL data is that of `rejected_leak`.
+_REJECTED = (_of_another_dtype, _of_another_major)
+
+
+@check("import-leak")
+def import_leak(kit: Kit) -> None:
+    """Of what `consumer_leak` does not import, whose memory it measures."""
+    for kind in kit.kinds:
+        make = functools.partial(kit.tensor, kind=kind)
+        leaks.of_imports(kit, make, {}, False, measured=kind != kit.kind)
+    with contextlib.suppress(Skip):
+        leaks.of_imports(kit, kit.tensor, {"copy": True}, False)
+    for broken in _REJECTED:
+        for kind in kit.kinds:
+            with contextlib.suppress(Skip):
+                leaks.of_imports(kit, functools.partial(broken, kind), {}, True)
 
 
 # -------------------------------------------------------------------------------------- threads
@@ -405,19 +453,26 @@ def _has_read_only_arrays(kit: Kit) -> bool:
 def immutable_stays(kit: Kit) -> None:
     if kit.kind != "versioned":
         raise Skip("the consumer asks for legacy capsules, which have no flags")
-    tensor = kit.tensor(flags=capsules.READ_ONLY)
+    _stays(kit, "plain")
+    for form in ("row", "scalar"):
+        with contextlib.suppress(Skip):
+            _stays(kit, form)
+
+
+def _stays(kit: Kit, form: str) -> None:
+    tensor = kit.tensor(form, flags=capsules.READ_ONLY)
     array = kit.consume(kit.source(tensor, program=verdicts.immutable))
     with kit.fixed():
-        _is_not_written(kit, array, tensor)
+        _is_not_written(kit, array, tensor, (0,) * len(FORMS[form].shape))
 
 
-def _is_not_written(kit: Kit, array: Any, tensor: Any) -> None:
+def _is_not_written(kit: Kit, array: Any, tensor: Any, place: tuple[int, ...]) -> None:
     kit.read(array)
     # The standard lets a library without read-only arrays ignore the flag; then the user is
     # responsible for writes. A library that reports the array as immutable must not write to it.
     writable, shared = kit.adapter.writable(array), _is_shared(kit, array, tensor)
     with contextlib.suppress(Exception):
-        kit.adapter.write(array, (0, 0), 42.0)
+        kit.adapter.write(array, place, 42.0)
     written = tensor.memory.content() != values.bits("float32")
     if writable is False:
         if written:
@@ -435,6 +490,6 @@ def _is_not_written(kit: Kit, array: Any, tensor: Any) -> None:
 def _is_shared(kit: Kit, array: Any, tensor: Any) -> bool:
     """Whether the array is known to use the tensor's memory."""
     try:
-        return kit.adapter.address(array) == tensor.memory.address
+        return kit.adapter.address(array) == tensor.struct.dl_tensor.data
     except Exception:
         return False

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from . import answers, capsules, programs_struct, values, verdicts
+from . import answers, capsules, programs_struct, reproducers, values, verdicts
 from .forms import FORMS
 from .kit import Kit, apart, check, consumed, expected, message, triple
 from .outcomes import Failure, Skip
@@ -259,15 +259,59 @@ def alignment(kit: Kit) -> None:
 @check("read-only-flag")
 def read_only_flag(kit: Kit) -> None:
     array = kit.array(read_only=True)
-    with kit.showing(answers.read_only):
-        found = capsules.describe(capsules.look(kit.optional(array)))
+    _is_flagged(kit, array, answers.read_only)
+    shared = {**kit.newest, "copy": False}
+    with contextlib.suppress(Skip):
+        _is_flagged(kit, array, _flagged(shared), copy=False)
+    for form in FORMS:
+        with contextlib.suppress(Skip):
+            struct = _is_flagged(kit, kit.array(form, read_only=True), answers.read_only)
+            found = capsules.describe(struct)
+            if found.dtype == triple("float32") and found.elements() != expected(form):
+                kit.shows(verdicts.values)
+                wanted, shown = apart(expected(form), found.elements())
+                raise Failure(f"{wanted} ({form}, immutable)", shown, "wrong answer")
+    _views_are_flagged(kit)
+
+
+def _flagged(keywords: dict[str, Any]) -> answers.Program:
+    return answers.answers(answers.FLAGGED, answers.IS_FLAGGED, keywords)
+
+
+def _views_are_flagged(kit: Kit) -> None:
+    """A view of immutable memory is immutable too, unless it is a copy."""
+    array = kit.array(read_only=True)
+    whole = capsules.look(kit.optional(array))
+    memory = set(capsules.describe(whole).places())
+    for name, form in FORMS.items():
+        try:
+            view = form.view(array)
+            struct = capsules.look(kit.optional(view))
+        except Exception:
+            continue
+        found = capsules.describe(struct)
+        if memory.isdisjoint(found.places()) or not found.count:
+            continue
+        kit.shows(answers.view_of(name))
+        if found.version and not found.flags & (capsules.READ_ONLY | capsules.IS_COPIED):
+            wanted = f"flag READ_ONLY of a view of an immutable array ({name})"
+            raise Failure(wanted, f"flags {found.flags}")
+
+
+def _is_flagged(kit: Kit, array: Any, program: answers.Program, **keywords: Any) -> Any:
+    """The exported struct."""
+    with kit.showing(program):
+        struct = capsules.look(kit.optional(array, **keywords))
+    found = capsules.describe(struct)
     if found.version is None:
         raise Failure(
             "a capsule with READ_ONLY, or BufferError",
             "a legacy capsule, which cannot record that the array is immutable",
         )
     if not found.flags & (capsules.READ_ONLY | capsules.IS_COPIED):
-        raise Failure("flag READ_ONLY", capsules.flags_text(found.flags))
+        asked = f" with {reproducers.arguments(keywords)}" if keywords else ""
+        raise Failure(f"flag READ_ONLY{asked}", capsules.flags_text(found.flags))
+    return struct
 
 
 @check("writable-flag")

@@ -42,6 +42,8 @@ _VIEWS = {
     "sliced": lambda array: array[1:],
     "empty": lambda array: array[:0],
     "scalar": lambda array: array[1, 1, ...],
+    "row": lambda array: array[1],
+    "column": lambda array: array[:, 1],
 }
 FORMS = {
     form.name: form
@@ -54,5 +56,7 @@ FORMS = {
         Form("sliced", (2, 4), (4, 1), 4),
         Form("empty", (0, 4), (4, 1)),
         Form("scalar", (), (), 5),
+        Form("row", (4,), (1,), 4),
+        Form("column", (3,), (4,), 1),
     )
 }

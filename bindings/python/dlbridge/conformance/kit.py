@@ -212,6 +212,20 @@ class Kit:
         asked = any(keywords.get("max_version") for keywords in source.requests)
         return "versioned" if asked else "legacy"
 
+    @functools.cached_property
+    def kinds(self) -> list[str]:
+        """The kinds that the consumer imports. One that asks for versioned capsules may get a
+        legacy one; that it rejects these is a check itself."""
+        if self.kind == "legacy":
+            return ["legacy"]
+        tensor = tensors.of_form("plain", kind="legacy")
+        try:
+            self.adapter.consume(Source(tensor))
+        except Exception as error:
+            forgotten(error)
+            return ["versioned"]
+        return ["versioned", "legacy"]
+
     def tensor(self, form: str = "plain", dtype: str = "float32", **changes: Any) -> Tensor:
         """A tensor of the kind that the consumer asks for."""
         kind = changes.pop("kind", None) or self.kind
@@ -325,6 +339,7 @@ class Kit:
                 raise Failure("the deleter ran once", f"it ran {tensor.deleted} times", severity)
         else:
             self.settle(lambda: False)
+            self._named(tensor)
             if tensor.deleted:
                 raise Failure(
                     "a capsule that keeps its name still owns its tensor",
@@ -335,6 +350,17 @@ class Kit:
         if not tensor.unmodified():
             raise Failure("the producer's struct is not changed", "it was", "corruption")
         tensor.forget()
+
+    def _named(self, tensor: Tensor) -> None:
+        """A capsule that was not consumed has its own name: another consumer, and the destructor,
+        read the struct that the name says."""
+        for capsule in tensor.handed_out:
+            if capsules.name(capsule) not in (tensor.name, b"used_" + tensor.name):
+                raise Failure(
+                    f"a rejected capsule named {capsules.text(tensor.name)}, as before",
+                    capsules.label(capsule),
+                    "crash",
+                )
 
 
 def forgotten(error: Exception) -> Exception:

@@ -121,6 +121,8 @@ _VIEWS = {
     "sliced": "base[1:]",
     "empty": "base[:0]",
     "scalar": "base[1, 1, ...]",
+    "row": "base[1]",
+    "column": "base[:, 1]",
 }
 # Elements of an array that a program shows whole.
 _WHOLE = 1000
@@ -304,6 +306,12 @@ def _request(request: Any) -> str:
         values=numbers,
         **{name: getattr(request, name) for name in names},
     )
+
+
+def with_view(code: str, request: Any, form: str) -> str:
+    """Lines that make an array, and then `array` a view of it."""
+    view = _VIEWS.get(form, "base").replace("base", "array")
+    return f"{with_array(code, request)}array = {view}\n"
 
 
 def made(code: str, request: Any) -> str:

@@ -16,7 +16,7 @@ from .reproducers import SHOW, arguments, literal, made, offered, with_array
 # Rounds of a program that compares threads.
 FOREIGN_ROUNDS = 10_000
 
-_RELEASED = """
+RELEASED = """
 for _ in range(4):
     gc.collect()
     if "settle" in globals():
@@ -218,7 +218,7 @@ def take(keywords=dict(ARGUMENTS)):
 def delete(tensor):
     CFUNCTYPE(None, c_void_p)(tensor.deleter)(addressof(tensor))
 """
-_RESIDENT = """
+RESIDENT = """
 import resource
 
 def resident():
@@ -468,7 +468,8 @@ print("fine: each export has the values of the array")
 _DEVICE = """
 found, tensor = array.__dlpack_device__(), take()
 print("__dlpack_device__:", found, "exported:", tensor.device[:])
-if not isinstance(found, tuple) or len(found) != 2:
+whole = [hasattr(part, "__index__") for part in found]
+if not isinstance(found, tuple) or whole != [True, True]:
     sys.exit("FAULT: __dlpack_device__ is no tuple of two integers")
 if [int(part) for part in found] != tensor.device[:]:
     sys.exit("FAULT: __dlpack_device__ is not the exported device")
@@ -570,13 +571,13 @@ print("fine: each capsule has a destructor")
 
 def deleters(code: str, tensor: Any) -> str:
     """Counts the runs of the deleter of an imported tensor."""
-    text = _DELETERS.format(release="del array" + _RELEASED)
+    text = _DELETERS.format(release="del array" + RELEASED)
     return offered(code, tensor) + SHOW + text
 
 
 def deleters_on_thread(code: str, tensor: Any) -> str:
     """The same, if another thread releases the array."""
-    text = _DELETERS.format(release=_ON_THREAD.strip() + _RELEASED)
+    text = _DELETERS.format(release=_ON_THREAD.strip() + RELEASED)
     return offered(code, tensor) + SHOW + text
 
 
@@ -612,22 +613,22 @@ def used_capsule(code: str, tensor: Any) -> str:
 
 def rounds(code: str, tensor: Any, count: int, allowed: int) -> str:
     """Imports a tensor many times; `allowed` is the growth in bytes of a round."""
-    text = _ROUNDS.format(name=tensor.name, rounds=count, allowed=allowed, release=_RELEASED)
-    return offered(code, tensor) + _RESIDENT + text
+    text = _ROUNDS.format(name=tensor.name, rounds=count, allowed=allowed, release=RELEASED)
+    return offered(code, tensor) + RESIDENT + text
 
 
 def rejected_rounds(code: str, tensor: Any, count: int, allowed: int) -> str:
     """Imports a tensor many times that the consumer rejects."""
     text = _REJECTED_ROUNDS.format(
-        name=tensor.name, rounds=count, allowed=allowed, release=_RELEASED
+        name=tensor.name, rounds=count, allowed=allowed, release=RELEASED
     )
-    return offered(code, tensor) + _RESIDENT + text
+    return offered(code, tensor) + RESIDENT + text
 
 
 def consumer_threads(code: str, tensor: Any, threads: int, count: int) -> str:
     """Imports and reads a tensor on several threads."""
     how = {"name": tensor.name, "threads": threads, "rounds": count}
-    text = _CONSUMER_THREADS.format(**how, release=_RELEASED)
+    text = _CONSUMER_THREADS.format(**how, release=RELEASED)
     return offered(code, tensor) + SHOW + text
 
 
@@ -724,7 +725,7 @@ def device(code: str, request: Any, keywords: dict[str, Any]) -> str:
 
 def releases(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Watches an array whose export is deleted."""
-    return taking(code, request, keywords) + _RELEASES.replace("RELEASED", _RELEASED).replace(
+    return taking(code, request, keywords) + _RELEASES.replace("RELEASED", RELEASED).replace(
         "KINDS", _kinds(keywords)
     )
 
@@ -732,13 +733,13 @@ def releases(code: str, request: Any, keywords: dict[str, Any]) -> str:
 def exports(code: str, request: Any, keywords: dict[str, Any], count: int) -> str:
     """Exports an array many times; every second capsule is consumed."""
     text = _EXPORTS.format(arguments=arguments(keywords), rounds=count)
-    return taking(code, request, keywords) + _RESIDENT + text
+    return taking(code, request, keywords) + RESIDENT + text
 
 
 def foreign_thread(code: str, request: Any, keywords: dict[str, Any]) -> str:
     """Compares the memory that deleters leave on a thread of Python and on another one."""
     text = _FOREIGN.format(rounds=FOREIGN_ROUNDS)
-    return taking(code, request, keywords) + _RESIDENT + text
+    return taking(code, request, keywords) + RESIDENT + text
 
 
 def exports_stay(code: str, request: Any, keywords: dict[str, Any]) -> str:
