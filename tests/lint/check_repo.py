@@ -280,6 +280,18 @@ def check_device_tests():
             yield f"tests/device: no .cmake file builds {path.name}"
 
 
+def check_mutants():
+    """Each edit of tests/fuzz/mutants.toml, which `./run mutants` makes at night, has its place."""
+    for name, mutant in tomllib.loads(read("tests/fuzz/mutants.toml")).items():
+        text = read(mutant["file"])
+        for edit in mutant["edits"]:
+            places = text.count(edit["search"])
+            if places != 1:
+                where = f"{mutant['file']} has {places} places"
+                yield f"tests/fuzz/mutants.toml: {name}: {where} with {edit['search']!r}"
+            text = text.replace(edit["search"], edit["replace"])
+
+
 CHECKS = (
     check_since,
     check_version,
@@ -299,6 +311,7 @@ CHECKS = (
     check_hooks,
     check_vendor_types,
     check_device_tests,
+    check_mutants,
 )
 
 
