@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import pytest
+from conformance_runs import shown
 from dlbridge.conformance import engine
 from dlbridge.conformance.adapters import Chosen
 from dlbridge.conformance.outcomes import FAILED, PASSED, SKIPPED
@@ -97,6 +98,16 @@ def test_a_library_that_does_not_order_streams_fails_each_time(driver):
     others = ("stream-unordered", "stream-zero", "table-current-stream")
     late = [name for name in CHECKS if name not in others]
     assert all(texts[name].startswith("00 00 00 00") for name in late), texts
+
+
+def test_the_programs_show_whether_streams_are_ordered(driver):
+    """The program of each failure, with the wrong library and with the right one."""
+    _, report = statuses("cuda_wrong")
+    for name, one in report.outcomes.items():
+        status, printed = shown(one.reproducer)
+        assert status == 1 and "FAULT: " in printed, (name, printed)
+        status, printed = shown(one.reproducer.replace("from cuda_wrong", "from cuda_right"))
+        assert status == 0 and "fine: " in printed, (name, printed)
 
 
 def test_without_a_driver_the_reason_is_stated(monkeypatch):

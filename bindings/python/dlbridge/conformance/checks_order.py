@@ -7,9 +7,11 @@ the old values each time. Without a GPU a fake driver of CUDA gives the same ans
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import capsules, checks_exchange, cuda, late, tensors
+from . import capsules, checks_exchange, cuda, late, programs_streams, tensors
 from .adapters import Request
 from .kit import Kit, check, consumed, message, shown
 from .outcomes import Failure, Skip
@@ -20,16 +22,28 @@ WRITTEN = "the values that the producer's work writes: "
 # ------------------------------------------------------------------------------------- producers
 
 
-def _late(kit: Kit, device: Any, stream: late.Stream, turn: int) -> tuple[Any, Request]:
+def _late(kit: Kit, request: Request, stream: late.Stream) -> Any:
     """An array whose work waits at the gate."""
-    request = Request(device=device.device, turn=turn)
     with stream.patiently(late.PREPARING_SECONDS):
         array = kit.adapter.make_on(request, stream)
     if not stream.was_closed:
         raise Failure("make_on(request, stream) calls stream.close()", "it did not")
     if stream.waited:
         raise Failure("make_on(request, stream) returns while its work is late", "it waited")
-    return array, request
+    return array
+
+
+def _requests(device: Any) -> Iterator[Request]:
+    return (Request(device=device.device, turn=turn) for turn in range(3))
+
+
+def _showing(
+    kit: Kit, program: Callable[..., str], request: Request
+) -> contextlib.AbstractContextManager[None]:
+    """The programs are those of CUDA; another device has the one that shows the export."""
+    if request.device[0] == cuda.DEVICE[0]:
+        return kit.showing(program, request)
+    return contextlib.nullcontext()
 
 
 def _exported(kit: Kit, producer: late.Stream, array: Any, keywords: dict[str, Any]) -> Any:
@@ -53,12 +67,14 @@ def _read(struct: Any, device: Any, handle: Any) -> late.Reading:
 def _exports(kit: Kit, reader: int | None, **keywords: Any) -> None:
     """The work of the consumer's stream `reader`, or of a new one, sees the producer's."""
     device = kit.device("make_on") if reader is None else kit.cuda("make_on")
-    for turn in range(3):
+    program = programs_streams.exports(reader, keywords)
+    for request in _requests(device):
         producer = device.stream()
         handle = reader or device.stream().handle
         asked = keywords if reader else {"stream": handle}
-        array, request = _late(kit, device, producer, turn)
-        capsule = _exported(kit, producer, array, asked)
+        with _showing(kit, program, request):
+            array = _late(kit, request, producer)
+            capsule = _exported(kit, producer, array, asked)
         with consumed(capsule) as struct:
             bits = _read(struct, device, handle).finish(producer)
             device.synchronize(producer.handle)
@@ -90,10 +106,11 @@ def stream_per_thread(kit: Kit) -> None:
 @check("stream-unordered")
 def stream_unordered(kit: Kit) -> None:
     device = kit.cuda("make_on")
-    producer = device.stream()
-    array, _ = _late(kit, device, producer, 0)
-    pending = device.mark(producer.handle)
-    capsule = _exported(kit, producer, array, {"stream": -1})
+    producer, request = device.stream(), next(_requests(device))
+    with kit.showing(programs_streams.unordered, request):
+        array = _late(kit, request, producer)
+        pending = device.mark(producer.handle)
+        capsule = _exported(kit, producer, array, {"stream": -1})
     ran = device.is_done(pending)
     producer.open()
     device.synchronize(producer.handle)
@@ -105,10 +122,10 @@ def stream_unordered(kit: Kit) -> None:
 @check("stream-zero")
 def stream_zero(kit: Kit) -> None:
     device = kit.cuda("make_on")
-    producer = device.stream()
-    array, _ = _late(kit, device, producer, 0)
+    producer, request = device.stream(), next(_requests(device))
+    array = _late(kit, request, producer)
     try:
-        with producer.patiently():
+        with kit.showing(programs_streams.rejected, request), producer.patiently():
             capsule = kit.ask(array, stream=0)
     except Exception:
         return
@@ -121,11 +138,11 @@ def stream_zero(kit: Kit) -> None:
 @check("stream-to-host")
 def stream_to_host(kit: Kit) -> None:
     device = kit.device("make_on")
-    for turn in range(3):
+    for request in _requests(device):
         producer = device.stream()
-        array, request = _late(kit, device, producer, turn)
+        array = _late(kit, request, producer)
         try:
-            with producer.patiently():
+            with _showing(kit, programs_streams.to_host, request), producer.patiently():
                 capsule = kit.optional(array, dl_device=capsules.CPU)
             with consumed(capsule) as struct:
                 bits = capsules.describe(struct).elements()
@@ -141,12 +158,12 @@ def table_current_stream(kit: Kit) -> None:
     device = kit.cuda("make_on")
     if not kit.adapter.has("use"):
         raise Skip("the adapter has no use(stream)")
-    streams = [device.stream(), device.stream()]
-    array, _ = _late(kit, device, streams[0], 0)
+    streams, request = [device.stream(), device.stream()], next(_requests(device))
+    array = _late(kit, request, streams[0])
     streams[0].open()
     device.synchronize(streams[0].handle)
     for stream in streams:
-        with kit.adapter.use(stream):
+        with kit.showing(programs_streams.in_use, request), kit.adapter.use(stream):
             found = checks_exchange.current_stream(array, device.device)
         if found != stream.handle:
             raise Failure(f"the stream in use, {stream.handle:#x}", f"{found:#x}")
@@ -187,7 +204,8 @@ def stream_import(kit: Kit) -> None:
         producer.close()
         device.write(address, request.bits, producer)
         source = _Ordering(address, device, producer)
-        bits = _received(kit, source, producer, consumer)
+        with kit.showing(programs_streams.imports, request):
+            bits = _received(kit, source, producer, consumer)
         device.synchronize(producer.handle)
         if bits != request.bits:
             raise Failure(WRITTEN + shown(request.bits), shown(bits))

@@ -172,8 +172,11 @@ class Kit:
         self.reproducer = program(self._code, self._asked, self.newest)
 
     @contextlib.contextmanager
-    def showing(self, program: Callable[..., str]) -> Iterator[None]:
-        """The same, for all that is asked for inside."""
+    def showing(
+        self, program: Callable[..., str], request: Request | None = None
+    ) -> Iterator[None]:
+        """The same, for all that is asked for inside; `request` is that of another array."""
+        self._asked = request or self._asked
         self.shows(program)
         with self.fixed():
             yield

@@ -266,7 +266,7 @@ def with_array(code: str, request: Any) -> str:
         first, newline, rest = rest.partition("\n")
         made = re.sub(r"\bbase\b", view, first)
         return head.replace("float32", request.dtype) + line + made + newline + rest
-    return code + _request(request) + "array = make(request)\n"
+    return code + requested(request) + "array = make(request)\n"
 
 
 _REQUEST = """\
@@ -292,7 +292,7 @@ request.values = [
 """
 
 
-def _request(request: Any) -> str:
+def requested(request: Any) -> str:
     """Lines that make a request with all that an adapter may use of it."""
     names = ("dtype", "shape", "strides", "base_shape", "read_only", "device", "form")
     dtype, numbers = request.dtype, ""
