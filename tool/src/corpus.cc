@@ -16,7 +16,7 @@ namespace {
 constexpr int kMaxDepth = 32;
 constexpr int kSchema = 2;
 // Where memory of a case is assumed to start: the runner of the corpus allocates it.
-constexpr uint64_t kAssumedAddress = 1 << 12;
+constexpr uint64_t kAddressOfBytes = 1 << 12;
 
 // A value in the file and the path to it, for messages.
 class Node {
@@ -144,7 +144,7 @@ uint64_t ReadData(const Node& object) {
   if (!hex.empty() && offset > hex.size() / 2) {
     data.Reject("an offset in the " + Count(hex.size() / 2, "byte") + " of 'bytes'");
   }
-  return hex.empty() ? offset : kAssumedAddress + offset;
+  return hex.empty() ? offset : kAddressOfBytes + offset;
 }
 
 Tensor ReadTensor(const Node& object, DLBridgeKind kind) {

@@ -28,7 +28,7 @@ std::string Value(const OptionText& option) {
   return words.empty() ? Italic(option.value) : Join(words, "|");
 }
 
-std::string Heading(const OptionText& option) {
+std::string BoldHeading(const OptionText& option) {
   if (option.names.empty()) {
     return Value(option);
   }
@@ -57,7 +57,7 @@ std::string Section(const CommandText& program, const CommandText& command) {
   text += Escape(Sentence(command.description)) + "\n";
   for (const auto* options : {&command.arguments, &command.options}) {
     for (const OptionText& option : *options) {
-      text += Row(Heading(option), Sentence(option.description));
+      text += Row(BoldHeading(option), Sentence(option.description));
     }
   }
   return text;
@@ -77,7 +77,7 @@ std::string ManualPage(const CommandText& program) {
   }
   text += ".SH DESCRIPTION\n" + Escape(program.description) + "\n";
   for (const OptionText& option : program.options) {
-    text += Row(Heading(option), Sentence(option.description));
+    text += Row(BoldHeading(option), Sentence(option.description));
   }
   text += ".SH COMMANDS\n";
   for (const CommandText& command : program.commands) {
