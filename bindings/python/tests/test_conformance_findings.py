@@ -116,7 +116,8 @@ def test_the_programs_of_a_table_show_its_fault(monkeypatch, fault):
     chosen = Chosen(file=str(SCRATCH / "tabled.py"))
     found = engine.run(chosen, TABLED[fault], rounds=ROUNDS, together=True).outcomes
     are_shown(found, TABLED[fault], fault)
-    assert "crash" not in {one.severity for one in found.values()}
+    # Only a NULL function is called one, since a consumer that trusts the table calls it.
+    assert "crash" not in {one.severity for one in found.values() if one.name != "table-members"}
 
 
 def test_the_right_library_passes_these_checks(monkeypatch):
