@@ -99,10 +99,13 @@ def run_test(source, mutant):
     return seconds if done.returncode != 0 and seconds <= SECONDS else None
 
 
-def edited(text, edits, name):
-    for edit in edits:
-        if text.count(edit["search"]) != 1:  # check_repo.py says so earlier
-            sys.exit(f"{name}: expected one place with {edit['search']!r} (mutants.toml)")
+def edited(text, name, mutant):
+    """The text of a mutant's file with its edits; check_repo.py makes them at every commit."""
+    for edit in mutant["edits"]:
+        places = text.count(edit["search"])
+        if places != 1:
+            where = f"{mutant['file']} has {places} places with {edit['search']!r}"
+            raise ValueError(f"tests/fuzz/mutants.toml: {name}: {where}")
         text = text.replace(edit["search"], edit["replace"])
     return text
 
@@ -111,7 +114,7 @@ def try_mutant(source, name, mutant):
     """Builds and fuzzes one mutant; returns the line to print."""
     path = source / mutant["file"]
     original = path.read_text()
-    path.write_text(edited(original, mutant["edits"], name))
+    path.write_text(edited(original, name, mutant))
     try:
         program = mutant["test"] if "test" in mutant else program_of(mutant["target"])
         build = source / "build" / mutant.get("preset", "fuzz")

@@ -11,6 +11,7 @@ import tomllib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "abi"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fuzz"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs/site"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
@@ -18,6 +19,7 @@ import api
 import checkout
 import facts_pages
 import links
+import mutants
 import python_pages
 import stage
 import versions
@@ -283,13 +285,10 @@ def check_device_tests():
 def check_mutants():
     """Each edit of tests/fuzz/mutants.toml, which `./run mutants` makes at night, has its place."""
     for name, mutant in tomllib.loads(read("tests/fuzz/mutants.toml")).items():
-        text = read(mutant["file"])
-        for edit in mutant["edits"]:
-            places = text.count(edit["search"])
-            if places != 1:
-                where = f"{mutant['file']} has {places} places"
-                yield f"tests/fuzz/mutants.toml: {name}: {where} with {edit['search']!r}"
-            text = text.replace(edit["search"], edit["replace"])
+        try:
+            mutants.edited(read(mutant["file"]), name, mutant)
+        except ValueError as error:
+            yield str(error)
 
 
 CHECKS = (

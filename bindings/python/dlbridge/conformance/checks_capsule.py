@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import weakref
+from collections.abc import Callable
 from typing import IO
 
 from . import answers, capsules, tensors, verdicts
@@ -296,13 +297,19 @@ def _consumes(kit: Kit, kind: str) -> None:
         raise Skip(f"asks for {kit.kind} capsules: {message(error)}")
 
 
+def _with_each_kind(function: Callable[[Kit, tensors.Tensor], None]) -> Callable[[Kit], None]:
+    """The check with a tensor of each kind that the consumer imports."""
+
+    def run(kit: Kit) -> None:
+        for kind in kit.kinds:
+            function(kit, kit.tensor(kind=kind))
+
+    return run
+
+
 @check("capsule-renamed")
-def capsule_renamed(kit: Kit) -> None:
-    for kind in kit.kinds:
-        _renamed(kit, kit.tensor(kind=kind))
-
-
-def _renamed(kit: Kit, tensor: tensors.Tensor) -> None:
+@_with_each_kind
+def capsule_renamed(kit: Kit, tensor: tensors.Tensor) -> None:
     array = kit.consume(kit.source(tensor, program=answers.renamed))
     names = ", ".join(map(capsules.label, tensor.handed_out))
     renamed = any(capsules.name(one) == b"used_" + tensor.name for one in tensor.handed_out)
@@ -334,12 +341,8 @@ class _Capsule:
 
 
 @check("used-capsule")
-def used_capsule(kit: Kit) -> None:
-    for kind in kit.kinds:
-        _used_is_rejected(kit, kit.tensor(kind=kind))
-
-
-def _used_is_rejected(kit: Kit, tensor: tensors.Tensor) -> None:
+@_with_each_kind
+def used_capsule(kit: Kit, tensor: tensors.Tensor) -> None:
     kit.source(tensor, program=verdicts.used_capsule)
     capsule = tensor.capsule()
     first = kit.consume(_Capsule(capsule))
@@ -389,12 +392,8 @@ def not_a_capsule(kit: Kit) -> None:
 
 
 @check("deleter-once")
-def deleter_once(kit: Kit) -> None:
-    for kind in kit.kinds:
-        _deleted_once(kit, kit.tensor(kind=kind))
-
-
-def _deleted_once(kit: Kit, tensor: tensors.Tensor) -> None:
+@_with_each_kind
+def deleter_once(kit: Kit, tensor: tensors.Tensor) -> None:
     array = kit.consume(kit.source(tensor, program=verdicts.deleters))
     if tensor.deleted and kit.adapter.address(array) == tensor.memory.address:
         raise Failure("the deleter runs after the last use", "it ran at the import", "corruption")
@@ -420,12 +419,8 @@ def context_null(kit: Kit) -> None:
 
 
 @check("deleter-on-thread")
-def deleter_on_thread(kit: Kit) -> None:
-    for kind in kit.kinds:
-        _deleted_on_thread(kit, kit.tensor(kind=kind))
-
-
-def _deleted_on_thread(kit: Kit, tensor: tensors.Tensor) -> None:
+@_with_each_kind
+def deleter_on_thread(kit: Kit, tensor: tensors.Tensor) -> None:
     held = [kit.consume(kit.source(tensor, program=verdicts.deleters_on_thread))]
     thread = threading.Thread(target=held.clear)
     thread.start()

@@ -183,7 +183,7 @@ def table_read_only(kit: Kit) -> None:
     flags = struct.flags
     capsules.delete(struct)
     if not flags & (capsules.READ_ONLY | capsules.IS_COPIED):
-        raise Failure("flag READ_ONLY", f"flags {flags}")
+        raise Failure("flag READ_ONLY", capsules.flags_text(flags))
 
 
 @check("table-borrow")

@@ -295,7 +295,7 @@ def _views_are_flagged(kit: Kit) -> None:
         kit.shows(answers.view_of(name))
         if found.version and not found.flags & (capsules.READ_ONLY | capsules.IS_COPIED):
             wanted = f"flag READ_ONLY of a view of an immutable array ({name})"
-            raise Failure(wanted, f"flags {found.flags}")
+            raise Failure(wanted, capsules.flags_text(found.flags))
 
 
 def _is_flagged(kit: Kit, array: Any, program: answers.Program, **keywords: Any) -> Any:
