@@ -16,6 +16,7 @@
 #include "dlbridge/dlbridge.h"
 
 enum { ROUNDS = 15, CALLS = 200, SMALL = 4096, LARGE = 16 << 20, NON_BLOCKING = 1, NO_TIMING = 2 };
+enum { RING = 256, NOT_READY = 600 };
 enum {
   MEMORY_TYPE = 2,
   IS_MANAGED = 8,
@@ -37,6 +38,7 @@ static struct {
   int (*synchronize)(Handle);
   int (*event_create)(Handle*, unsigned);
   int (*record)(Handle, Handle);
+  int (*query)(Handle);
   int (*wait)(Handle, Handle, unsigned);
   int (*allocate)(Address*, size_t);
   int (*to_host)(void*, Address, size_t, Handle);
@@ -45,7 +47,8 @@ static struct {
 } cu;
 
 static const DLBridgeApi* api;
-static Handle first, second, event;
+static Handle first, second, event, ring[RING];
+static unsigned next;
 static Address source, target;
 static unsigned char* host;
 static DLManagedTensorVersioned* small;
@@ -83,6 +86,7 @@ static void load_driver(const char* file) {
   find(library, "cuStreamSynchronize", &cu.synchronize);
   find(library, "cuEventCreate", &cu.event_create);
   find(library, "cuEventRecord", &cu.record);
+  find(library, "cuEventQuery", &cu.query);
   find(library, "cuStreamWaitEvent", &cu.wait);
   find(library, "cuMemAlloc_v2", &cu.allocate);
   find(library, "cuMemcpyDtoHAsync_v2", &cu.to_host);
@@ -141,6 +145,10 @@ static void set_up(void) {
   check(cu.stream_create(&first, NON_BLOCKING), "cuStreamCreate");
   check(cu.stream_create(&second, NON_BLOCKING), "cuStreamCreate");
   check(cu.event_create(&event, NO_TIMING), "cuEventCreate");
+  for (int i = 0; i < RING; ++i) {
+    check(cu.event_create(&ring[i], NO_TIMING), "cuEventCreate");
+    check(cu.record(ring[i], first), "cuEventRecord");
+  }
   check(cu.allocate(&source, LARGE), "cuMemAlloc");
   check(cu.allocate(&target, LARGE), "cuMemAlloc");
   host = malloc(LARGE);
@@ -228,10 +236,26 @@ static void large_to_host(void) { copy(kDLCPU, (Address)(uintptr_t)host, LARGE);
 static void raw_small_on_device(void) { raw_on_device(SMALL); }
 static void small_on_device(void) { copy(kDLCUDA, target, SMALL); }
 
+/* What a program does to learn when memory may be freed: an event for each release, and a look at
+ * the oldest one. */
+static void raw_release(void) {
+  int oldest;
+  check(cu.record(ring[next++ % RING], first), "cuEventRecord");
+  oldest = cu.query(ring[next % RING]);
+  check(oldest == NOT_READY ? 0 : oldest, "cuEventQuery");
+}
+
 static void raw_enqueue(void) {
   check(cu.on_device(target, source, SMALL, first), "cuMemcpyDtoDAsync");
-  check(cu.record(event, first), "cuEventRecord");
+  raw_release();
 }
+
+static void raw_block(void) {
+  void* volatile block = malloc(128);
+  free(block);
+}
+
+static void wrap(void) { api->release_versioned(wrapped(source, SMALL)); }
 
 static void copy_async(void) {
   const DLBridgeCopySpec spec = copy_spec(kDLCUDA, target, SMALL);
@@ -239,8 +263,6 @@ static void copy_async(void) {
   check(api->copy_async(small, &spec, &out, NULL), "dlbridge_copy_async");
   api->release_versioned(out);
 }
-
-static void raw_record(void) { check(cu.record(event, first), "cuEventRecord"); }
 
 static void release_after(void) {
   const DLBridgeStream stream = stream_of(first);
@@ -307,6 +329,7 @@ int main(int count, char** arguments) {
   load_driver(arguments[1]);
   load_library(arguments[2]);
   set_up();
+  compare("wrap and release, beside malloc and free", raw_block, wrap, CALLS);
   compare("handoff", raw_handoff, handoff, CALLS);
   compare("synchronize", raw_synchronize, synchronize, CALLS);
   compare("pointer_info", raw_pointer, pointer, CALLS);
@@ -315,7 +338,7 @@ int main(int count, char** arguments) {
   compare("copy 4 KiB on the device", raw_small_on_device, small_on_device, CALLS);
   if (DLBRIDGE_API_HAS(api, copy_async)) {
     compare("copy_async 4 KiB on the device", raw_enqueue, copy_async, CALLS);
-    compare("release_after", raw_record, release_after, CALLS);
+    compare("release_after", raw_release, release_after, CALLS);
   }
   printf("}\n");
   return 0;

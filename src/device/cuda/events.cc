@@ -240,7 +240,8 @@ DLBridgeStatus MarkWait(const StreamMark& mark, DLBridgeError* error) {
   return Settle(mark, g_cuda.driver.event_synchronize, "cuEventSynchronize", &over, error);
 }
 
-// There is no caller to report a failure to.
+// There is no caller to report a failure to. An event may be recorded again before its work is
+// over.
 void MarkFree(const StreamMark& mark) {
   bool alive = false;
   if (EventOf(mark) == nullptr || !IsStarted(kCudaBackend) ||
@@ -249,9 +250,8 @@ void MarkFree(const StreamMark& mark) {
   }
   InContext(ContextOf(mark), nullptr, [&] {
     return WhileCapturing(nullptr, [&] {
-      const bool kept = g_cuda.driver.event_query(EventOf(mark)) == kSuccess &&
-                        Keep(ContextOf(mark), EventOf(mark));
-      return kept ? DLBRIDGE_OK : DestroyEvent(EventOf(mark), nullptr);
+      return Keep(ContextOf(mark), EventOf(mark)) ? DLBRIDGE_OK
+                                                  : DestroyEvent(EventOf(mark), nullptr);
     });
   });
 }
