@@ -311,14 +311,29 @@ def need_package():
     return package
 
 
+def is_installed(name):
+    """A module of a package may import the package, but is not imported itself."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # nor is the package that would contain it
+        return False
+
+
+def missing(*names):
+    """The first module that is not installed, or None."""
+    return next((name for name in names if not is_installed(name)), None)
+
+
+def need_installed(*names):
+    """Skips the check or the module unless all of these modules are installed."""
+    name = missing(*names)
+    if name is not None:
+        raise SkipTest(f"{name} is not installed")
+
+
 def need_module(name):
     """A framework; else the module is skipped."""
-    try:
-        found = importlib.util.find_spec(name)
-    except ModuleNotFoundError:  # nor is the package that would contain it
-        found = None
-    if found is None:
-        raise SkipTest(f"{name} is not installed")
+    need_installed(name)
     return importlib.import_module(name)
 
 

@@ -17,6 +17,7 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests/gpu"
+ADAPTERS = "tests/interop/conformance/gpu"
 NAME = "dlbridge-gpu"
 MOST_BYTES = 2 << 20
 # These stay in the repository.
@@ -35,6 +36,13 @@ def put(source, target, executable=False):
     target.chmod(0o755 if executable else 0o644)
 
 
+def put_adapters(folder):
+    """The libraries that the conformance kit checks, and their known deviations."""
+    for pattern in ("*.py", "quirks/*.toml"):
+        for path in (ROOT / ADAPTERS).glob(pattern):
+            put(path, folder / path.relative_to(ROOT))
+
+
 def fill(folder, library, timings, wheel):
     """The folder as it will be on the other machine; its paths are those of the repository."""
     put(library, folder / "lib/libdlbridge.so.1")
@@ -45,6 +53,7 @@ def fill(folder, library, timings, wheel):
     for path in HERE.glob("*.py"):
         if path.name not in BUILDERS:
             put(path, folder / "tests/gpu" / path.name)
+    put_adapters(folder)
     (folder / "tests/gpu/driver_calls.txt").write_text("\n".join(driver_calls()) + "\n")
     package = folder / "bindings/python"
     if wheel:

@@ -16,6 +16,7 @@ import unittest
 
 import bundle
 import captures
+import check_conformance
 import runner
 
 LIBRARY, TIMINGS, FAKE, WHEEL = (*sys.argv[1:], "")[:4]
@@ -113,6 +114,14 @@ class Bundle(unittest.TestCase):
         known = captures.CALLS.keys() | captures.ON_THE_STREAM.keys()
         self.assertEqual(sorted(set(calls) - known), [])
 
+    def test_adapters(self):
+        """Each library of the conformance kit has its adapter, and each file its library."""
+        folder = self.bundle / bundle.ADAPTERS
+        found = {path.stem.removeprefix("for_") for path in folder.glob("for_*.py")}
+        known = {path.stem for path in folder.glob("quirks/*.toml")}
+        self.assertEqual(found, set(check_conformance.LIBRARIES))
+        self.assertLessEqual(known, found)
+
     def test_all_modules(self):
         status, lines, summary = self.with_fake()
         self.assertEqual([line for line in lines if line["result"] == "failed"], [])
@@ -127,6 +136,7 @@ class Bundle(unittest.TestCase):
         """Checks are skipped only for things that this machine lacks."""
         allowed = (
             r"(torch|cupy|jax|numba|cuda.core|compute-sanitizer) is not installed",
+            r"(numpy|cuda.bindings|tvm_ffi|rich|tomli) is not installed",
             r"the driver has no cu\w+",
             r"the device has \d+ MiB free, .*",
             r"the host has \d+ MiB free",

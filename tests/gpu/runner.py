@@ -34,10 +34,11 @@ MODULES = (
     "cuda_core",
     "ipc",
     "ipc_torch",
+    "conformance",
     "timings",
     "sanitizer",
 )
-FRAMEWORKS = ("torch", "cupy", "jax", "numba", "cuda_core", "ipc_torch", "timings")
+FRAMEWORKS = ("torch", "cupy", "jax", "numba", "cuda_core", "ipc_torch", "conformance", "timings")
 VARIABLES = {
     # JAX would take most of the device's memory at its start.
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",

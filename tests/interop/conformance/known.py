@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of known deviations in quirks/, one for each library with a failure on record.
+"""The files of known deviations in quirks/ and gpu/quirks/, one for each library with a failure on
+record.
 
 python known.py write    adds a row for each failure that no row names, removes rows without one
 python known.py check    fails if a file does not name exactly the failures on record
@@ -16,20 +17,38 @@ import sys
 
 import tomllib
 from bugs import listed
-from page import CHECKS, LISTS, RECORD
+from gpu_page import read as read_gpu
+from page import RECORD
+from rows import CHECKS, LISTS
 
-FOLDER = pathlib.Path(__file__).resolve().parent / "quirks"
+HERE = pathlib.Path(__file__).resolve().parent
 # Title in the record -> name of the framework or adapter.
-NAMES = {"PyTorch": "torch", "ONNX Runtime": "onnxruntime", "tvm-ffi": "tvm_ffi"}
+NAMES = {
+    "PyTorch": "torch",
+    "ONNX Runtime": "onnxruntime",
+    "tvm-ffi": "tvm_ffi",
+    "cuda.core": "cuda_core",
+}
 HEAD = """# SPDX-License-Identifier: Apache-2.0
 # Known deviations of {title} {version}, for --quirks and --dlpack-quirks. Rows of broken tensors
 # (hostile-*) are tensors that no right producer makes: the text binds the producer, and does not
 # oblige a consumer to check it.
 """
+GPU_HEAD = """# SPDX-License-Identifier: Apache-2.0
+# Known deviations of {title} {version} on an NVIDIA GPU, for --quirks and --dlpack-quirks.
+"""
 
 
 def name_of(title):
     return NAMES.get(title, title.lower())
+
+
+def recorded():
+    """The reports on record, with the folder and the first lines of their files."""
+    for report in json.loads(RECORD.read_text(encoding="utf-8")):
+        yield report, HERE / "quirks", HEAD
+    for report in read_gpu()["libraries"]:
+        yield report, HERE / "gpu/quirks", GPU_HEAD
 
 
 def sources():
@@ -50,8 +69,7 @@ def failures(report):
     return {row["name"]: row for row in report["checks"] if row["status"] == "failed"}
 
 
-def read(report):
-    file = FOLDER / f"{name_of(report['title'])}.toml"
+def read(file):
     if not file.exists():
         return []
     return tomllib.loads(file.read_text(encoding="utf-8"))["quirk"]
@@ -80,18 +98,21 @@ def made(report, name, failed):
     return {"check": pattern(name, failed), "reason": reason, "link": link}
 
 
-def rows_of(report):
+def rows_of(report, file):
     failed = failures(report)
-    rows = [row for row in read(report) if fnmatch.filter(failed, row["check"])]
+    rows = [row for row in read(file) if fnmatch.filter(failed, row["check"])]
     for name in failed:
         if not any(fnmatch.fnmatch(name, row["check"]) for row in rows):
             rows.append(made(report, name, failed))
     return rows
 
 
-def text_of(report):
-    parts = [HEAD.format(title=report["title"], version=report["version"])]
-    for row in rows_of(report):
+def text_of(report, file, head):
+    """The file, or None for a library without a failure."""
+    if not failures(report):
+        return None
+    parts = [head.format(title=report["title"], version=report["version"])]
+    for row in rows_of(report, file):
         lines = (f'{key} = "{row[key]}"' for key in ("check", "reason", "link"))
         parts.append("\n".join(["[[quirk]]", *lines]) + "\n")
     return "\n".join(parts)
@@ -102,9 +123,9 @@ def main(argv):
         print(__doc__, file=sys.stderr)
         return 2
     status = 0
-    for report in json.loads(RECORD.read_text(encoding="utf-8")):
-        file = FOLDER / f"{name_of(report['title'])}.toml"
-        text = text_of(report) if failures(report) else None
+    for report, folder, head in recorded():
+        file = folder / f"{name_of(report['title'])}.toml"
+        text = text_of(report, file, head)
         if argv == ["write"]:
             file.unlink(missing_ok=True)
             if text:
