@@ -5,6 +5,7 @@ A closed gate holds the producer's work back: a consumer that does not wait read
 """
 
 import ctypes
+import os
 import threading
 
 from checks import Checks
@@ -198,6 +199,8 @@ class Ordering(Checks):
         self.assertEqual((released, self.measured["left"]), (["between"], 0))
 
     def test_release_after_several_streams(self):
+        if os.environ.get("DLBRIDGE_GPU_SANITIZER"):
+            self.skipTest("memcheck runs one kernel at a time: the second gate waits for the first")
         self.library.need("release_after", "collect")
         released = []
         first, second = self.produce(self.producer), self.gates.close(self.consumer)
