@@ -12,6 +12,8 @@ cupy = b.need_module("cupy")
 
 
 class Cupy(Framework):
+    target = "cupy"
+
     def make(self):
         array = cupy.arange(COUNT, dtype=cupy.float32).reshape(SHAPE)
         cupy.cuda.Device().synchronize()

@@ -5,6 +5,7 @@ A module derives a class from Exchange and Checks and gives it a Framework.
 """
 
 import contextlib
+import threading
 import time
 
 from cuda_driver import Driver
@@ -244,3 +245,60 @@ class Exchange:
             with self.framework.on(consumer[0]):
                 taken = self.framework.take(tensor)
             self.consume(taken, gate, consumer[0])
+
+    def made_late(self, dlbridge, array, producer):
+        """A tensor whose work is on the producer's stream."""
+        source = Interface(self.framework.address(array), producer[1])
+        return dlbridge.from_interface(source, stream=producer[1])
+
+    def test_package_to_orders_its_producer(self):
+        """`to` makes an array for the stream that the framework works on."""
+        dlbridge = b.need_package()
+        if self.framework.target is None:
+            self.skipTest("dlbridge.to does not know the framework")
+        with self.gated() as (array, gate, producer, consumer):
+            tensor = self.made_late(dlbridge, array, producer)
+            with self.framework.on(consumer[0]):
+                taken = dlbridge.to(tensor, self.framework.target)
+            self.consume(taken, gate, consumer[0])
+
+    def test_package_adapt_orders_its_producer(self):
+        dlbridge = b.need_package()
+        with self.gated() as (array, gate, producer, consumer):
+            tensor = self.made_late(dlbridge, array, producer)
+            with self.framework.on(consumer[0]):
+                taken = self.framework.take(dlbridge.adapt(tensor))
+            self.consume(taken, gate, consumer[0])
+
+    def test_package_imports_its_own_tensor(self):
+        dlbridge = b.need_package()
+        with self.gated() as (array, gate, producer, consumer):
+            tensor = dlbridge.from_dlpack(
+                self.made_late(dlbridge, array, producer), stream=consumer[1]
+            )
+            self.consume(array, gate, consumer[0])
+            del tensor
+
+    def test_package_copies_after_the_producer(self):
+        """Copies to the host wait for the producer's work."""
+        dlbridge = b.need_package()
+
+        def imported(array, producer):
+            with self.framework.on(producer[0]):
+                return dlbridge.from_dlpack(array, device="cpu")
+
+        def of_a_stream(array, producer):
+            return self.made_late(dlbridge, array, producer).copy(device="cpu")
+
+        def exported(array, producer):
+            tensor = self.made_late(dlbridge, array, producer)
+            return dlbridge.from_dlpack(tensor.__dlpack__(dl_device=(1, 0), max_version=(1, 0)))
+
+        for ways in (imported, of_a_stream, exported):
+            name = f"copies after the producer, {ways.__name__}"
+            with self.check(name), self.gated() as (array, gate, producer, _):
+                timer = threading.Timer(0.1, gate.open)
+                timer.start()
+                found = memoryview(ways(array, producer)).cast("B").cast("f").tolist()
+                timer.join()
+                self.assertEqual(found, [7.0] * COUNT)

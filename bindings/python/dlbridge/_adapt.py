@@ -314,10 +314,15 @@ class Adapted(_core.Exporter):
             allow_newer_codes=bool(framework.name),
         )
 
-    def tensor_for(self, framework: _consumers.Consumer) -> tuple[_core.Tensor, bool]:
-        """The tensor for this consumer, and whether READ_ONLY must be dropped."""
+    def tensor_for(
+        self, framework: _consumers.Consumer, table: type | None = None
+    ) -> tuple[_core.Tensor, bool]:
+        """The tensor for this consumer, and whether READ_ONLY must be dropped. Its work is ordered
+        before the stream that the exchange table of the type `table` names."""
+        own = self._current().__dlpack_device__()
+        stream = _core.current_stream(table, own) if table is not None else None
         newest = framework.newest or NEWEST_DLPACK
-        answer = self._recorded(framework, True, None, newest, None, None)
+        answer = self._recorded(framework, True, stream, newest, None, None)
         return answer.tensor, answer.drop_read_only
 
     def _recorded(self, framework: Any, *ask: Any) -> "_Answer":
@@ -385,7 +390,9 @@ class Adapted(_core.Exporter):
                 raise ValueError(f"expected stream=None for memory of the host, found {stream!r}")
             return tensor
         if stream is None:
-            return tensor
+            # A dlbridge.Tensor may be ordered before another stream than the usual one.
+            own = isinstance(self._array, _core.Tensor)
+            return _core.from_dlpack(self._array) if own else tensor
         # The import has consumed a capsule.
         source = tensor if type(self._array).__name__ == "PyCapsule" else self._array
         return _producers.import_array(source, stream=stream)

@@ -36,7 +36,7 @@ def to(x: Any, target: Any, /, **options: Any) -> Any:
 
 def _through_table(framework: _consumers.Consumer | None, table: type, array: Adapted) -> Any:
     stranger = _consumers.ITSELF if table is _core.Tensor else _consumers.STRANGER
-    tensor, drop = array.tensor_for(framework or stranger)
+    tensor, drop = array.tensor_for(framework or stranger, table)
     return _core.to_type(tensor, table, drop_read_only=drop)
 
 

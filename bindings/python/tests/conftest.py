@@ -8,6 +8,7 @@ import sys
 
 import producers
 import pytest
+from cuda_drivers import driver, fake  # noqa: F401 fixtures of some modules
 
 
 def pytest_collection_finish():

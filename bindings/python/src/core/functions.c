@@ -470,7 +470,6 @@ static int read_to_type(const CoreNames* names, PyObject* const* values, PyObjec
 static PyObject* to_type(PyObject* module, PyObject* const* args, Py_ssize_t count,
                          PyObject* keywords) {
   CoreState* state = core_state_of_module(module);
-  DLManagedTensorVersioned* tensor;
   uint32_t options = 0;
   if (core_positional("to_type", count, 2, 2) < 0 ||
       read_to_type(&state->names, args + 2, keywords, &options) < 0) {
@@ -483,11 +482,26 @@ static PyObject* to_type(PyObject* module, PyObject* const* args, Py_ssize_t cou
   if (dlbridge_py_exchange_api(&state->py, (PyTypeObject*)args[1]) == NULL) {
     Py_RETURN_NONE;
   }
-  tensor = core_tensor_of(state, args[0]);
-  if (tensor == NULL) {
+  return core_to_type(state, args[0], (PyTypeObject*)args[1], options);
+}
+
+/* The stream on which the framework of a type with a table works. */
+static PyObject* current_stream(PyObject* module, PyObject* const* args, Py_ssize_t count) {
+  CoreState* state = core_state_of_module(module);
+  const DLPackExchangeAPI* table;
+  DLDevice device;
+  DLBridgeStream stream;
+  if (core_positional("current_stream", count, 2, 2) < 0 ||
+      core_read_device(args[1], &device) < 0) {
     return NULL;
   }
-  return dlbridge_py_to_type_with(&state->py, (PyTypeObject*)args[1], tensor, options);
+  table =
+      PyType_Check(args[0]) ? dlbridge_py_exchange_api(&state->py, (PyTypeObject*)args[0]) : NULL;
+  if (table == NULL || !dlbridge_py_has_streams_(device) ||
+      dlbridge_py_work_stream_(table, device, &stream) < 0) {
+    Py_RETURN_NONE;
+  }
+  return PyLong_FromUnsignedLongLong(stream.handle);
 }
 
 /* --- collect ------------------------------------------------------------------------------------
@@ -665,6 +679,10 @@ PyMethodDef core_functions[] = {
     {"to_type", (PyCFunction)(void (*)(void))to_type, METH_FASTCALL | METH_KEYWORDS,
      "to_type($module, x, type, /, *, drop_read_only=False)\n--\n\n"
      "An object of `type` through its exchange table; None where it has none."},
+    {"current_stream", (PyCFunction)(void (*)(void))current_stream, METH_FASTCALL,
+     "current_stream($module, type, device, /)\n--\n\n"
+     "The stream, as a number of the array API, on which the framework of a type with an exchange "
+     "table works; None where its table names none."},
     {"adapt", (PyCFunction)(void (*)(void))core_adapt, METH_FASTCALL | METH_KEYWORDS, adapt_text},
     {"to", (PyCFunction)(void (*)(void))core_to, METH_FASTCALL | METH_KEYWORDS, to_text},
     {"share_adapted", core_share_adapted, METH_VARARGS,

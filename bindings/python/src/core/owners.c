@@ -66,18 +66,80 @@ DLManagedTensorVersioned* core_import(CoreState* state, PyObject* object) {
   return dlbridge_py_import(&state->py, object, &core_import_options, &tensor) < 0 ? NULL : tensor;
 }
 
-DLManagedTensorVersioned* core_tensor_of(CoreState* state, PyObject* object) {
+/* Imports a tensor whose work is ordered before the legacy default stream. */
+static DLManagedTensorVersioned* usual_import(CoreState* state, PyObject* object,
+                                              DLBridgeStream* pending) {
   DLManagedTensorVersioned* tensor;
-  if (Py_IS_TYPE(object, state->tensor_type)) {
-    return core_share((TensorObject*)object);
+  if (dlbridge_py_import(&state->py, object, NULL, &tensor) < 0) {
+    return NULL;
   }
-  return dlbridge_py_import(&state->py, object, NULL, &tensor) < 0 ? NULL : tensor;
-}
-
-DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device) {
-  DLManagedTensorVersioned* tensor = core_share(self);
-  if (tensor == NULL || dlbridge_py_copied_(&tensor, &device) < 0) {
+  if (dlbridge_py_pending_on_(tensor->dl_tensor.device, DLBRIDGE_ARRAY_API_STREAM_NONE, pending) <
+      0) {
+    dlbridge_py_release(tensor);
     return NULL;
   }
   return tensor;
+}
+
+/* Imports a tensor through a table: its work is on the current stream of the producer. */
+static DLManagedTensorVersioned* table_import(CoreState* state, const DLPackExchangeAPI* table,
+                                              PyObject* object, DLBridgeStream* pending) {
+  static const DLBridgePyImportOptions unordered = {sizeof(DLBridgePyImportOptions),
+                                                    DLBRIDGE_PY_STREAM, NULL, -1, NULL};
+  DLManagedTensorVersioned* tensor;
+  if (dlbridge_py_import(&state->py, object, &unordered, &tensor) < 0) {
+    return NULL;
+  }
+  if (dlbridge_py_has_streams_(tensor->dl_tensor.device) &&
+      dlbridge_py_work_stream_(table, tensor->dl_tensor.device, pending) < 0) {
+    dlbridge_py_release(tensor);
+    return usual_import(state, object, pending);
+  }
+  return tensor;
+}
+
+PyObject* core_to_type(CoreState* state, PyObject* object, PyTypeObject* type, uint32_t options) {
+  DLBridgeStream pending = dlbridge_stream_init();
+  DLManagedTensorVersioned* tensor;
+  DLBridgePyType entry;
+  if (Py_IS_TYPE(object, state->tensor_type)) {
+    tensor = core_share((TensorObject*)object);
+    return tensor != NULL ? dlbridge_py_to_type_after(&state->py, type, tensor,
+                                                      ((TensorObject*)object)->stream, options)
+                          : NULL;
+  }
+  if (dlbridge_py_type_(&state->py, Py_TYPE(object), &entry) < 0) {
+    return NULL;
+  }
+  tensor = entry.table != NULL ? table_import(state, entry.table, object, &pending)
+                               : usual_import(state, object, &pending);
+  dlbridge_py_type_done_(&entry);
+  return tensor != NULL ? dlbridge_py_to_type_on_(&state->py, type, tensor, &pending, options)
+                        : NULL;
+}
+
+DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device) {
+  DLBridgeStream pending;
+  DLManagedTensorVersioned* tensor = core_share(self);
+  if (tensor == NULL) {
+    return NULL;
+  }
+  if (dlbridge_py_pending_on_(tensor->dl_tensor.device, self->stream, &pending) < 0) {
+    dlbridge_py_release(tensor);
+    return NULL;
+  }
+  return dlbridge_py_copied_(&tensor, &device, &pending) < 0 ? NULL : tensor;
+}
+
+int core_order_for_table(const TensorObject* self, DLDevice device) {
+  DLBridgeStream pending, usual;
+  DLBridgeError error;
+  if (dlbridge_py_pending_on_(device, self->stream, &pending) < 0 ||
+      dlbridge_py_pending_on_(device, DLBRIDGE_ARRAY_API_STREAM_NONE, &usual) < 0) {
+    return -1;
+  }
+  return pending.kind != DLBRIDGE_STREAM_QUEUE || pending.handle == usual.handle ||
+                 dlbridge_stream_handoff(&pending, &usual, 0, &error) == DLBRIDGE_OK
+             ? 0
+             : dlbridge_py_raise(&error);
 }

@@ -16,9 +16,14 @@ DLManagedTensorVersioned* core_without_copied(DLManagedTensorVersioned* tensor);
 DLManagedTensorVersioned* core_share(TensorObject* self);
 /* A dlbridge-owned tensor of any object that speaks DLPack; NULL with an exception. */
 DLManagedTensorVersioned* core_import(CoreState* state, PyObject* object);
-/* The tensor of a dlbridge.Tensor, or of any object that speaks DLPack; NULL with an exception. */
-DLManagedTensorVersioned* core_tensor_of(CoreState* state, PyObject* object);
+/* An object of a type with an exchange table, of any object that speaks DLPack, as
+ * dlbridge_py_to_type_after makes it. The work on the tensor is ordered before the current stream
+ * of the type's framework. */
+PyObject* core_to_type(CoreState* state, PyObject* object, PyTypeObject* type, uint32_t options);
 /* A compact copy on `device`; NULL with an exception. */
 DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device);
+/* Orders the work on the tensor, which is on `device`, before the stream that the exchange tables
+ * name: the legacy default stream. -1 with an exception. */
+int core_order_for_table(const TensorObject* self, DLDevice device);
 
 #endif /* DLBRIDGE_BINDINGS_PYTHON_OWNERS_H_ */

@@ -125,7 +125,15 @@ static TensorObject* checked(void* object) {
 static int from_object_keeping(void* object, DLManagedTensorVersioned** out) {
   TensorObject* self = checked(object);
   *out = self != NULL ? core_share(self) : NULL;
-  return *out != NULL ? 0 : -1;
+  if (*out == NULL) {
+    return -1;
+  }
+  if (core_order_for_table(self, (*out)->dl_tensor.device) < 0) {
+    dlbridge_py_release(*out);
+    *out = NULL;
+    return -1;
+  }
+  return 0;
 }
 
 /* The export of the usual table, whose consumer may forget READ_ONLY. */
@@ -154,7 +162,7 @@ static int lend(void* object, DLTensor* out) {
     status = dlbridge_py_lend_writable(tensor, out);
   }
   CORE_UNLOCK();
-  return status;
+  return status == 0 ? core_order_for_table(self, out->device) : -1;
 }
 
 /* The tensor comes from foreign code. On failure it remains the caller's. */

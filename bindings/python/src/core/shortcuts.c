@@ -85,17 +85,13 @@ static int knows(CoreState* state, PyObject* array, PyTypeObject* type) {
 /* Through the exchange table; NULL without an exception if the type has none. */
 static PyObject* to_type(CoreState* state, PyObject* array, PyTypeObject* type) {
   PyObject* result = NULL;
-  DLManagedTensorVersioned* tensor;
   if (!knows(state, array, type) || dlbridge_py_exchange_api(&state->py, type) == NULL) {
     return NULL;
   }
-  tensor = core_tensor_of(state, array);
-  if (tensor != NULL) {
-    result = dlbridge_py_to_type_with(&state->py, type, tensor, 0);
-    if (result != NULL && !PyObject_TypeCheck(result, type)) {
-      Py_CLEAR(result); /* a subclass, whose objects the table does not make: rejected in Python */
-      return NULL;
-    }
+  result = core_to_type(state, array, type, 0);
+  if (result != NULL && !PyObject_TypeCheck(result, type)) {
+    Py_CLEAR(result); /* a subclass, whose objects the table does not make: rejected in Python */
+    return NULL;
   }
   if (result == NULL) {
     core_clear_rejection();
