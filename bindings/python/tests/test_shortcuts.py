@@ -9,6 +9,7 @@ import dlbridge
 import numpy as np
 import pytest
 from dlbridge import _adapt, _core, _to
+from producers import CUDA, Producer
 
 SLOTS = ("_options", "copied", "report", "rejection", "shape", "dtype", "device")
 NUMPY_DTYPES = ("?", "b", "B", "h", "H", "i", "I", "q", "Q", "e", "f", "d", "F", "D")
@@ -54,6 +55,26 @@ def test_common_arrays_need_no_python_code(array, no_python):
         assert type(again) is np.ndarray
         assert again.dtype == source.dtype and again.strides == made.strides
         assert np.shares_memory(again, source) or source.size == 0
+
+
+def test_arrays_of_cupy_need_no_python_code(level, monkeypatch):
+    """A stand-in for CuPy, whose arrays are on a GPU."""
+    kind = type("ndarray", (Producer,), {})
+    made = types.ModuleType("cupy")
+    made.ndarray = kind
+    monkeypatch.setitem(sys.modules, "cupy", made)
+
+    def entered(*arguments, **options):
+        raise AssertionError("Python code was entered")
+
+    monkeypatch.setattr(_to, "to", entered)
+    array = kind(data=4096, device=(CUDA, 0))
+    tensor = dlbridge.to(array, _core.Tensor)
+    assert (tensor.device, tensor.data_ptr) == ("cuda:0", 4096)
+    assert array.asked == [{"max_version": (1, 3)}]
+    _core.shortcuts(1)  # as after facts about a framework were registered
+    with pytest.raises(AssertionError, match="Python code"):
+        dlbridge.to(array, _core.Tensor)
 
 
 @pytest.mark.parametrize("array", list(cases()))

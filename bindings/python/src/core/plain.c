@@ -51,6 +51,10 @@ int core_is_torch(CoreState* state, PyTypeObject* type) {
   return is_type(type, &state->shortcuts.torch_tensor, state->words.torch, state->words.tensor);
 }
 
+int core_is_cupy(CoreState* state, PyTypeObject* type) {
+  return is_type(type, &state->shortcuts.cupy_array, state->words.cupy, state->words.ndarray);
+}
+
 /* --- Plain tensors ------------------------------------------------------------------------------
  */
 

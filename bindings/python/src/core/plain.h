@@ -12,6 +12,8 @@ PyObject* core_imported(PyObject* name, PyObject* attribute);
 int core_is_numpy(CoreState* state, PyTypeObject* type);
 /* Whether the type is torch.Tensor. */
 int core_is_torch(CoreState* state, PyTypeObject* type);
+/* Whether the type is cupy.ndarray. */
+int core_is_cupy(CoreState* state, PyTypeObject* type);
 
 /* A tensor of an array that can be handed on without a decision: writable memory of the host
  * without an offset, of NumPy, PyTorch or dlbridge. A new reference; NULL without an exception for

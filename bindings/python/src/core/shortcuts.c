@@ -78,8 +78,10 @@ static PyObject* to_numpy(CoreState* state, PyObject* array) {
  * torch.Tensor. */
 static int knows(CoreState* state, PyObject* array, PyTypeObject* type) {
   PyTypeObject* own = Py_TYPE(array);
-  return (own == state->tensor_type || core_is_numpy(state, own) || core_is_torch(state, own)) &&
-         (state->shortcuts.level > 1 || core_is_torch(state, type));
+  if (own == state->tensor_type || core_is_numpy(state, own) || core_is_torch(state, own)) {
+    return state->shortcuts.level > 1 || core_is_torch(state, type);
+  }
+  return state->shortcuts.level > 1 && core_is_cupy(state, own);
 }
 
 /* Through the exchange table; NULL without an exception if the type has none. */

@@ -114,6 +114,7 @@ static int make_names(CoreNames* names, CoreWords* words) {
       {&names->wait, "wait"},
       {&words->numpy, "numpy"},
       {&words->torch, "torch"},
+      {&words->cupy, "cupy"},
       {&words->jax, "jax"},
       {&words->ndarray, "ndarray"},
       {&words->tensor, "Tensor"},
@@ -142,6 +143,7 @@ int core_state_traverse(CoreState* state, visitproc visit, void* arg) {
   Py_VISIT(shortcuts->options);
   Py_VISIT((PyObject*)shortcuts->numpy_array);
   Py_VISIT((PyObject*)shortcuts->torch_tensor);
+  Py_VISIT((PyObject*)shortcuts->cupy_array);
   Py_VISIT(shortcuts->numpy_keywords);
   Py_VISIT(shortcuts->is_immutable);
   Py_VISIT(shortcuts->version);
@@ -154,6 +156,7 @@ static void clear_shortcuts(CoreShortcuts* shortcuts) {
   Py_CLEAR(shortcuts->options);
   Py_CLEAR(shortcuts->numpy_array);
   Py_CLEAR(shortcuts->torch_tensor);
+  Py_CLEAR(shortcuts->cupy_array);
   Py_CLEAR(shortcuts->numpy_keywords);
   Py_CLEAR(shortcuts->is_immutable);
   Py_CLEAR(shortcuts->version);

@@ -45,6 +45,7 @@ typedef struct {
 typedef struct {
   PyObject* numpy;
   PyObject* torch;
+  PyObject* cupy;
   PyObject* jax;
   PyObject* ndarray;
   PyObject* tensor;
@@ -57,6 +58,7 @@ typedef struct {
   PyObject* options;          /* those of a call without any */
   PyTypeObject* numpy_array;  /* numpy.ndarray */
   PyTypeObject* torch_tensor; /* torch.Tensor */
+  PyTypeObject* cupy_array;   /* cupy.ndarray */
   PyObject* numpy_keywords;   /* NumPy's tuple of names for __dlpack__ */
   PyObject* is_immutable;     /* asks whether a registered producer's array is; NULL: none is */
   PyObject* version;          /* the tuple that a consumer passed last, and its value */
