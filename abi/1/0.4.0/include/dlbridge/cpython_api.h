@@ -22,6 +22,8 @@
  * STREAMS. The CPU needs no ordering. On other devices `stream` of the options is the consumer's stream,
  * as an integer of the Python array API; the default is the legacy default stream. The producer's
  * __dlpack__ orders its work before that stream; for an exchange table dlbridge_stream_handoff does.
+ * Copies to the host wait for that work. dlbridge_py_to_type orders it before the current stream of the
+ * type's framework.
  *
  * READ_ONLY. Implement __dlpack__ by dlbridge_py_dlpack: it gives the memory of a read-only tensor only
  * to consumers that are known to keep READ_ONLY, and copies on request. An exchange table refuses
@@ -51,6 +53,7 @@
 #include "dlbridge/cpython/accept.h"
 #include "dlbridge/cpython/ask.h"
 #include "dlbridge/cpython/guards.h"
+#include "dlbridge/cpython/streams.h"
 #include "dlbridge/cpython/table.h"
 #include "dlbridge/cpython/import.h"
 #include "dlbridge/cpython/borrow.h"

@@ -245,6 +245,25 @@ static inline int dlbridge_py_check_place_(const DLBridgePyRequest* request, DLD
                              (int)request->device.device_type, (int)request->device.device_id);
 }
 
+/* Orders the producer's work for a request. A copy is whole when it is returned, so it is the copy that
+ * comes after the work on `pending`, and the consumer's stream is only checked. */
+static inline int dlbridge_py_order_answer_(DLDevice own, DLDevice wanted, int copy, int64_t stream,
+                                            const DLBridgePyRequest* request, DLBridgeStream* pending) {
+  DLBridgeStream consumer;
+  DLBridgeError error;
+  *pending = dlbridge_stream_init();
+  if ((int64_t)own.device_type == kDLCPU && request->stream == DLBRIDGE_ARRAY_API_STREAM_NONE) {
+    return 0;
+  }
+  if (!copy || !dlbridge_py_has_streams_(own)) {
+    return dlbridge_py_order_request_(own, wanted, stream, request->stream);
+  }
+  if (dlbridge_stream_from_array_api(wanted, request->stream, &consumer, &error) != DLBRIDGE_OK) {
+    return dlbridge_py_raise(&error);
+  }
+  return dlbridge_py_pending_on_(own, stream, pending);
+}
+
 /* Orders, checks and copies for one request; `*options` are those of dlbridge_py_capsule. */
 static inline int dlbridge_py_prepare_(DLManagedTensorVersioned** tensor, int64_t stream,
                                        const DLBridgePyRequest* request, uint32_t* options) {
@@ -252,15 +271,13 @@ static inline int dlbridge_py_prepare_(DLManagedTensorVersioned** tensor, int64_
   const DLDevice wanted = request->has_device ? request->device : own;
   const int copy = (request->copy & DLBRIDGE_PY_COPY_ALWAYS) != 0 ||
                    !dlbridge_py_same_device_(own, wanted);
-  if (dlbridge_py_check_place_(request, own) < 0) {
-    return -1;
-  }
-  if (((int64_t)own.device_type != kDLCPU || request->stream != DLBRIDGE_ARRAY_API_STREAM_NONE) &&
-      dlbridge_py_order_request_(own, wanted, stream, request->stream) < 0) {
+  DLBridgeStream pending;
+  if (dlbridge_py_check_place_(request, own) < 0 ||
+      dlbridge_py_order_answer_(own, wanted, copy, stream, request, &pending) < 0) {
     return -1;
   }
   if (copy) {
-    return dlbridge_py_copied_(tensor, &wanted); /* releases the source on failure */
+    return dlbridge_py_copied_(tensor, &wanted, &pending); /* releases the source on failure */
   }
   return ((*tensor)->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? dlbridge_py_allow_(request, options)
                                                                  : 0;

@@ -49,13 +49,16 @@ static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object,
   return status;
 }
 
-/* Copies to `device` (NULL: the host) and releases the source, also on failure. */
-static inline int dlbridge_py_copied_(DLManagedTensorVersioned** tensor, const DLDevice* device) {
+/* Copies to `device` (NULL: the host) and releases the source, also on failure. The copy comes after the
+ * work that `pending` has now, if that is set. */
+static inline int dlbridge_py_copied_(DLManagedTensorVersioned** tensor, const DLDevice* device,
+                                      const DLBridgeStream* pending) {
   DLBridgeError error;
   DLBridgeStatus status;
   DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
   DLManagedTensorVersioned *source = *tensor, *copy = NULL;
   spec.options = DLBRIDGE_COPY_ALLOW_STAGING;
+  spec.stream = *pending;
   spec.tensor_flags = source->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   if (device != NULL) {
     spec.device = *device;
@@ -69,6 +72,18 @@ static inline int dlbridge_py_copied_(DLManagedTensorVersioned** tensor, const D
   }
   dlbridge_py_release(source);
   return status == DLBRIDGE_OK ? 0 : -1;
+}
+
+/* Copies a tensor that was imported with these options. */
+static inline int dlbridge_py_copied_for_(const DLBridgePyImportOptions* options,
+                                          DLManagedTensorVersioned** tensor) {
+  DLBridgeStream pending;
+  if (dlbridge_py_pending_on_((*tensor)->dl_tensor.device, dlbridge_py_stream_(options), &pending) < 0) {
+    dlbridge_py_release(*tensor);
+    *tensor = NULL;
+    return -1;
+  }
+  return dlbridge_py_copied_(tensor, options->device, &pending);
 }
 
 /* Copies the tensor if it is not on the wanted device, or if the caller wants a copy and has none. */
@@ -102,9 +117,9 @@ static inline int dlbridge_py_fit_(const DLBridgePyImportOptions* options,
   }
   /* Some producers copy and keep the source's READ_ONLY: such a copy is not writable. */
   if ((options->options & DLBRIDGE_PY_COPY_ALWAYS) != 0 && (!copied || (on_host && !writable))) {
-    return dlbridge_py_copied_(tensor, options->device);
+    return dlbridge_py_copied_for_(options, tensor);
   }
-  return elsewhere ? dlbridge_py_copied_(tensor, options->device) : 0;
+  return elsewhere ? dlbridge_py_copied_for_(options, tensor) : 0;
 }
 
 /** Makes a tensor of any object that supports DLPack: through its type's exchange table, else through

@@ -6,34 +6,11 @@
 
 #include "dlbridge/cpython/accept.h"
 #include "dlbridge/cpython/guards.h"
+#include "dlbridge/cpython/streams.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* The producer's current stream from its table. Returns -1 without an exception for devices whose queues
- * the table cannot name. */
-static inline int dlbridge_py_work_stream_(const DLPackExchangeAPI* table, DLDevice device,
-                                           DLBridgeStream* out) {
-  int64_t type = (int64_t)device.device_type;
-  void* handle = NULL;
-  if (type != kDLCUDA && type != kDLROCM && type != kDLCUDAManaged) {
-    return -1;
-  }
-  if (table->current_work_stream(device.device_type, device.device_id, &handle) != 0) {
-    PyErr_Clear();
-    return -1;
-  }
-  memset(out, 0, sizeof *out);
-  out->backend = type == kDLROCM ? DLBRIDGE_BACKEND_HIP : DLBRIDGE_BACKEND_CUDA;
-  out->kind = DLBRIDGE_STREAM_QUEUE;
-  out->device = device;
-  out->handle = (uint64_t)(uintptr_t)handle;
-  if (handle == NULL && out->backend == DLBRIDGE_BACKEND_CUDA) {
-    out->handle = 1; /* the legacy default stream */
-  }
-  return 0;
-}
 
 /* Orders the producer's work before the consumer's. Returns 1 if done, 0 if the table cannot and
  * __dlpack__ must be called, -1 on error. */
@@ -46,7 +23,8 @@ static inline int dlbridge_py_order_(const DLPackExchangeAPI* table, const DLTen
       dlbridge_py_stream_(options) == -1) {
     return 1;
   }
-  if (dlbridge_py_work_stream_(table, tensor->device, &producer) < 0) {
+  if (!dlbridge_py_has_streams_(tensor->device) ||
+      dlbridge_py_work_stream_(table, tensor->device, &producer) < 0) {
     return 0;
   }
   if (dlbridge_stream_from_array_api(tensor->device, dlbridge_py_stream_(options), &consumer, &error) !=

@@ -79,13 +79,10 @@ static inline int dlbridge_py_check_keeps_(const DLBridgePyType* entry,
                              (PyObject*)entry->type);
 }
 
-/** Makes an object of `type` from a tensor, through the exchange table of `type`. The call consumes the
- * tensor and releases it on failure. Without a usable table: NULL with TypeError. `options` is 0 or
- * DLBRIDGE_CONVERT_DROP_READ_ONLY. Without it, a read-only tensor goes only to types that are known to
- * keep READ_ONLY (those with __dlbridge_c_exchange_api__); NULL with BufferError for others.
- * \since 0.4.0 */
-static inline PyObject* dlbridge_py_to_type_with(DLBridgePy* py, PyTypeObject* type,
-                                                 DLManagedTensorVersioned* tensor, uint32_t options) {
+/* As dlbridge_py_to_type_after, for work on `pending`. */
+static inline PyObject* dlbridge_py_to_type_on_(DLBridgePy* py, PyTypeObject* type,
+                                                DLManagedTensorVersioned* tensor,
+                                                const DLBridgeStream* pending, uint32_t options) {
   DLBridgePyType entry;
   void* object = NULL;
   DLBridgePyHanded_* handed = NULL;
@@ -97,7 +94,8 @@ static inline PyObject* dlbridge_py_to_type_with(DLBridgePy* py, PyTypeObject* t
     dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
                         "expected a type with an exchange table, found %R",
                         (PyObject*)type);
-  } else if (dlbridge_py_check_keeps_(&entry, tensor, options) == 0) {
+  } else if (dlbridge_py_check_keeps_(&entry, tensor, options) == 0 &&
+             dlbridge_py_order_for_(entry.table, tensor->dl_tensor.device, pending) == 0) {
     handed = dlbridge_py_hand_(tensor);
   }
   if (handed == NULL) {
@@ -116,6 +114,31 @@ static inline PyObject* dlbridge_py_to_type_with(DLBridgePy* py, PyTypeObject* t
   }
   dlbridge_py_type_done_(&entry);
   return (PyObject*)object;
+}
+
+/** Makes an object of `type` from a tensor, through the exchange table of `type`. The call consumes the
+ * tensor and releases it on failure. Without a usable table: NULL with TypeError. `stream` is the stream
+ * of the Python array API before which the work on the tensor is ordered, such as the one that it was
+ * imported with, or DLBRIDGE_ARRAY_API_STREAM_NONE: the legacy default stream. That work is ordered
+ * before the current stream of the framework of `type`, which its table names. `options` is 0 or
+ * DLBRIDGE_CONVERT_DROP_READ_ONLY. Without it, a read-only tensor goes only to types that are known to
+ * keep READ_ONLY (those with __dlbridge_c_exchange_api__); NULL with BufferError for others.
+ * \since 0.4.0 */
+static inline PyObject* dlbridge_py_to_type_after(DLBridgePy* py, PyTypeObject* type,
+                                                  DLManagedTensorVersioned* tensor, int64_t stream,
+                                                  uint32_t options) {
+  DLBridgeStream pending;
+  if (dlbridge_py_pending_on_(tensor->dl_tensor.device, stream, &pending) < 0) {
+    dlbridge_py_release(tensor);
+    return NULL;
+  }
+  return dlbridge_py_to_type_on_(py, type, tensor, &pending, options);
+}
+
+/** The same for a tensor that was imported without `stream`. \since 0.4.0 */
+static inline PyObject* dlbridge_py_to_type_with(DLBridgePy* py, PyTypeObject* type,
+                                                 DLManagedTensorVersioned* tensor, uint32_t options) {
+  return dlbridge_py_to_type_after(py, type, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE, options);
 }
 
 /** The same without options. \since 0.3.0 */
