@@ -10,6 +10,7 @@ import pathlib
 import re
 import textwrap
 
+import gpu
 import matplotlib
 
 matplotlib.use("svg")
@@ -201,6 +202,7 @@ def document(found):
     for name, text in found.get("bindings", {}).items():
         yield f"## Binding: {name}\n"
         yield preformatted(text.splitlines())
+    yield "\n".join(gpu.section()) + "\n"
     yield "## Targets that are missed, and why\n"
     yield WHY.read_text().partition("-->\n\n")[2]
 
