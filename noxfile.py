@@ -409,8 +409,8 @@ def bindings(session):
 @stage
 def bindings_nightly(session):
     """Other Pythons and systems, Python under ASan, reproducible wheels; C++ on an installed
-    library, misuse, clang-tidy on its tests; the race detector, staticcheck, checkptr and fuzzing of
-    Go; Rust's packages, crates of frameworks, and its tests under valgrind and ASan."""
+    library, misuse, clang-tidy on its tests; the race detector, staticcheck, checkptr and fuzzing
+    of Go; Rust's packages, crates of frameworks, and its tests under valgrind and ASan."""
     pythons = "3.10 3.11 3.12 3.13 3.14 3.15 3.13t 3.14t 3.15t"
     variables = {"DLBRIDGE_PYTHONS": pythons, **install_both_kinds(session)}
     runs = [("bindings/python", ("-t", "nightly"))]
