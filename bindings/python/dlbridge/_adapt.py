@@ -389,13 +389,13 @@ class Adapted(_core.Exporter):
             if stream is not None:
                 raise ValueError(f"expected stream=None for memory of the host, found {stream!r}")
             return tensor
-        if stream is None:
-            # A dlbridge.Tensor may be ordered before another stream than the usual one.
-            own = isinstance(self._array, _core.Tensor)
-            return _core.from_dlpack(self._array) if own else tensor
-        # The import has consumed a capsule.
+        # The import has consumed a capsule. Other arrays may have got more work since then.
         source = tensor if type(self._array).__name__ == "PyCapsule" else self._array
-        return _producers.import_array(source, stream=stream)
+        if stream is not None:
+            return _producers.import_array(source, stream=stream)
+        # A dlbridge.Tensor may be ordered before another stream than the usual one.
+        own = isinstance(source, _core.Tensor)
+        return _core.from_dlpack(source) if own else _producers.import_array(source)
 
 
 class Considered(Adapted):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import json
 import struct
+import time
 
 import dlbridge
 import producers
@@ -90,6 +91,20 @@ def adapted_to_the_host(late):
     return on_host(dlbridge.from_dlpack(capsule))
 
 
+def imported_from_torch(late):
+    """torch's `__dlpack__` does not order anything unless a stream is named."""
+
+    def export(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
+        return late.tensor.__dlpack__(stream=stream, max_version=max_version)
+
+    names = {"__module__": "torch", "__dlpack__": export}
+    names |= {name: lambda self: False for name in ("is_conj", "is_neg")}
+    names["requires_grad"] = property(lambda self: False)
+    kind = type("Tensor", (), names)
+    tensor = dlbridge.from_dlpack(kind())
+    return on_host(patiently(late, lambda: tensor.copy(device="cpu")))
+
+
 def as_numpy(late):
     return patiently(late, lambda: dlbridge.to(late, "numpy", device="cpu")).ravel().tolist()
 
@@ -123,6 +138,17 @@ def adapted(late):
     capsule = dlbridge.adapt(late.tensor).__dlpack__(max_version=(1, 0))
     with_struct = dlbridge.from_dlpack(capsule)
     return seen_by(cuda.LEGACY, late, with_struct.data_ptr)
+
+
+def adapted_before_the_work(late):
+    """The export orders the work that the array has by then."""
+    source = Late()
+    source.stream.open()
+    device.synchronize(source.stream.handle)
+    made = dlbridge.adapt(source)
+    source.stream, source.address, source.tensor = late.stream, late.address, late.tensor
+    found = dlbridge.from_dlpack(made.__dlpack__(max_version=(1, 0)))
+    return seen_by(cuda.LEGACY, late, found.data_ptr)
 
 
 def adapted_on_a_stream(late):
@@ -187,7 +213,11 @@ def to_of_its_own_stream(late):
 
 
 def to_where_no_stream_is_named(late):
-    return converted(late, late.tensor, None)
+    """The host waits, and lets other threads of Python run, such as the one that opens the gate."""
+    began = time.monotonic()
+    found = converted(late, late.tensor, None)
+    assert time.monotonic() - began < 3, "the GIL was held"
+    return found
 
 
 def to_of_an_array_with_a_table(late):
@@ -198,9 +228,9 @@ def to_of_an_array_with_a_table(late):
 
 CASES = (
     *(copied, imported_to_the_host, imported_from_a_tensor, exported_to_the_host),
-    *(adapted_to_the_host, as_numpy),
+    *(imported_from_torch, adapted_to_the_host, as_numpy),
     *(through_its_table, through_its_table_on_a_stream, lent_by_its_table),
-    *(adapted, adapted_on_a_stream),
+    *(adapted, adapted_before_the_work, adapted_on_a_stream),
     *(to_of_a_tensor, to_of_a_producer, to_type_of_a_producer, to_of_its_own_stream),
     *(to_where_no_stream_is_named, to_of_an_array_with_a_table),
 )

@@ -158,8 +158,34 @@ static int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return 0;
 }
 
+/* Waits for the work of a GPU on memory that the CPU can read as well. Without a driver there is
+ * none. */
+static int wait_for_work(PyObject* self) {
+  DLDevice device;
+  DLBridgeStream pending;
+  DLBridgeError error;
+  DLBridgeStatus status;
+  if (core_device(self, &device) < 0) {
+    return -1;
+  }
+  if ((int64_t)device.device_type == kDLCPU) {
+    return 0;
+  }
+  status = dlbridge_stream_from_array_api(device, ((TensorObject*)self)->stream, &pending, &error);
+  if (status == DLBRIDGE_OK && pending.kind == DLBRIDGE_STREAM_QUEUE) {
+    Py_BEGIN_ALLOW_THREADS status = dlbridge_stream_synchronize(&pending, &error);
+    Py_END_ALLOW_THREADS
+  }
+  return status == DLBRIDGE_OK || status == DLBRIDGE_ERROR_UNAVAILABLE ? 0
+                                                                       : dlbridge_py_raise(&error);
+}
+
 int core_get_buffer(PyObject* self, Py_buffer* view, int flags) {
   int status;
+  if (wait_for_work(self) < 0) {
+    view->obj = NULL;
+    return -1;
+  }
   CORE_LOCK(self);
   status = get_buffer(self, view, flags);
   CORE_UNLOCK();

@@ -90,8 +90,9 @@ static DLManagedTensorVersioned* table_import(CoreState* state, const DLPackExch
   if (dlbridge_py_import(&state->py, object, &unordered, &tensor) < 0) {
     return NULL;
   }
-  if (dlbridge_py_has_streams_(tensor->dl_tensor.device) &&
-      dlbridge_py_work_stream_(table, tensor->dl_tensor.device, pending) < 0) {
+  if ((int64_t)tensor->dl_tensor.device.device_type != kDLCPU &&
+      (!dlbridge_py_has_streams_(tensor->dl_tensor.device) ||
+       dlbridge_py_work_stream_(table, tensor->dl_tensor.device, pending) < 0)) {
     dlbridge_py_release(tensor);
     return usual_import(state, object, pending);
   }

@@ -173,8 +173,8 @@ static PyObject* copy(PyObject* self, PyObject* const* args, Py_ssize_t count, P
       return NULL;
     }
   }
-  tensor = core_copy((TensorObject*)self, device);
-  return tensor != NULL ? core_tensor_new(state, tensor, ((TensorObject*)self)->stream) : NULL;
+  tensor = core_copy((TensorObject*)self, device); /* whole when the call returns */
+  return tensor != NULL ? core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE) : NULL;
 }
 
 typedef struct {
