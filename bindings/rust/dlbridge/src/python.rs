@@ -100,21 +100,31 @@ impl<'py> FromPyObject<'_, 'py> for PyTensor {
             Ok(capsule) => take(capsule)?,
             Err(_) => take(&ask(&given)?)?,
         };
-        wait_for_producer(tensor.device())?;
+        let device = tensor.device();
+        // Without the GIL: the work may wait for another thread of Python.
+        object.py().detach(|| wait_for_producer(device))?;
         Ok(Self { tensor })
     }
 }
 
-/// The capsule of the object's `__dlpack__`. Older producers do not know `max_version`.
+/// The capsule of the object's `__dlpack__`. `stream` is named since its default in `torch` is -1,
+/// which orders nothing, instead of None. Some producers do not know it, older ones not
+/// `max_version` either.
 fn ask<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyCapsule>> {
     let py = object.py();
     let method = object.getattr("__dlpack__").map_err(|error| without_method(object, error))?;
     let newest = (sys::DLPACK_MAJOR_VERSION, sys::DLPACK_MINOR_VERSION);
     let keywords = PyDict::new(py);
     keywords.set_item("max_version", newest)?;
-    let capsule = match method.call((), Some(&keywords)) {
-        Err(error) if is_unknown_keyword(py, &error) => method.call0()?,
-        answer => answer?,
+    keywords.set_item("stream", py.None())?;
+    let capsule = loop {
+        match method.call((), Some(&keywords)) {
+            Err(error) if !keywords.is_empty() && is_unknown_keyword(py, &error) => {
+                let next = if keywords.len() > 1 { "stream" } else { "max_version" };
+                keywords.del_item(next)?;
+            }
+            answer => break answer?,
+        }
     };
     capsule.cast_into::<PyCapsule>().map_err(|error| {
         let found = type_name(&error.into_inner());
@@ -145,7 +155,10 @@ fn is_unknown_keyword(py: Python<'_>, error: &PyErr) -> bool {
     error.is_instance_of::<PyTypeError>(py)
         && match error.traceback(py) {
             None => message.contains("argument"),
-            Some(_) => message.contains("keyword argument") && message.contains("max_version"),
+            Some(_) => {
+                let named = message.contains("max_version") || message.contains("stream");
+                message.contains("keyword argument") && named
+            }
         }
 }
 
