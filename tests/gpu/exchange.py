@@ -290,15 +290,20 @@ class Exchange:
         def of_a_stream(array, producer):
             return self.made_late(dlbridge, array, producer).copy(device="cpu")
 
+        def on_its_device(array, producer):
+            with self.framework.on(producer[0]):
+                tensor = dlbridge.from_dlpack(array, device="cuda:0")
+            return tensor.copy(device="cpu")
+
         def exported(array, producer):
             tensor = self.made_late(dlbridge, array, producer)
             return dlbridge.from_dlpack(tensor.__dlpack__(dl_device=(1, 0), max_version=(1, 0)))
 
-        for ways in (imported, of_a_stream, exported):
-            name = f"copies after the producer, {ways.__name__}"
+        for way in (imported, of_a_stream, on_its_device, exported):
+            name = f"copies after the producer, {way.__name__}"
             with self.check(name), self.gated() as (array, gate, producer, _):
                 timer = threading.Timer(0.1, gate.open)
                 timer.start()
-                found = memoryview(ways(array, producer)).cast("B").cast("f").tolist()
+                found = memoryview(way(array, producer)).cast("B").cast("f").tolist()
                 timer.join()
                 self.assertEqual(found, [7.0] * COUNT)
