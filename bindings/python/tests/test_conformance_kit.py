@@ -117,6 +117,35 @@ def test_eight_faults_are_found(tmp_path):
     assert {"capsule-destructor", "keywords-none", "copy-none", "export-float32"} <= set(right)
 
 
+ON_A_GPU = """
+from dlbridge.conformance.handmade import Export
+
+class Array(Export):
+    shape = property(lambda self: self.tensor["shape"])
+
+def make(request):
+    if request.dtype != "float32" or request.read_only:
+        return NotImplemented
+    layout = {"shape": request.shape, "strides": request.strides}
+    fields = {"data": 4096, "byte_offset": 0, "device": (2, 0), "dtype": (2, 32, 1)}
+    return Array(None, {**fields, **layout})
+"""
+
+
+def test_memory_of_a_device_is_not_read(tmp_path):
+    """The CPU cannot: the process would crash, which would accuse the library."""
+    file = tmp_path / "adapter.py"
+    file.write_text(ON_A_GPU)
+    chosen = ["struct", "layouts", "keywords", "shares", "seen", "copy-apart"]
+    report = engine.run(Chosen(file=str(file)), chosen)
+    crashed = [row for row in report.failures if "died" in row.found]
+    assert not crashed
+    reason = "the kit does not read memory of device (2, 0)"
+    unread = [name for name, row in report.outcomes.items() if row.reason == reason]
+    assert {"shares", "seen", "copy-apart", "values"} <= set(unread), unread
+    assert report.outcomes["device-tuple"].status == PASSED
+
+
 def test_the_right_consumer_is_checked(tmp_path):
     """NumPy rejects most broken tensors; those that it takes are its own deviations."""
     chosen = Chosen(consumer="numpy.from_dlpack")

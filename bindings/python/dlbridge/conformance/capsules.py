@@ -9,9 +9,13 @@ from typing import Any
 
 from dlbridge._structs import DLManagedTensor, DLManagedTensorVersioned
 
+from .outcomes import Skip
+
 LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
 READ_ONLY, IS_COPIED, IS_PADDED = 1, 2, 4
 CPU = (1, 0)
+# Types of devices whose memory the CPU reads: of the host, pinned, managed, and shared by SYCL.
+HOST = (1, 3, 11, 13, 14)
 NEWEST = (1, 3)
 STRUCTS = {LEGACY: DLManagedTensor, VERSIONED: DLManagedTensorVersioned}
 
@@ -202,8 +206,14 @@ class Description:
             found = [place + i * stride * size for place in found for i in range(extent)]
         return found
 
+    def need_host(self) -> None:
+        """Skips a check that reads or writes memory which the CPU cannot reach."""
+        if self.count and self.device[0] not in HOST:
+            raise Skip(f"the kit does not read memory of device {self.device}")
+
     def elements(self) -> bytes:
         """The elements of a host tensor, in C order. Packed ones below a byte are compact."""
+        self.need_host()
         bits = self.dtype[1] * self.dtype[2]
         if bits % 8 and not self.is_padded:
             return ctypes.string_at(self.address, -(-self.count * bits // 8))

@@ -51,6 +51,7 @@ def shares(kit: Kit) -> None:
         found = capsules.describe(struct)
         if found.flags & (capsules.READ_ONLY | capsules.IS_COPIED):
             raise Skip("the exported memory must not be written to, or is a copy")
+        found.need_host()
         kit.shows(verdicts.shared)
         ctypes.memmove(found.address, packing.pack("<f", 42.0), 4)
         bits = kit.read(array)
@@ -72,6 +73,7 @@ def seen(kit: Kit) -> None:
         found = capsules.describe(struct)
         if found.flags & capsules.IS_COPIED:
             raise Skip("the export is a copy")
+        found.need_host()
         kit.shows(verdicts.seen)
         _written(kit, array)
         number = _number(found.address)
@@ -90,7 +92,9 @@ def copy_apart(kit: Kit) -> None:
         raise Skip(f"no copy: {message(error)}") from None
     kit.shows(verdicts.copy_apart)
     with consumed(capsule) as struct:
-        ctypes.memmove(capsules.describe(struct).address, packing.pack("<f", 42.0), 4)
+        found = capsules.describe(struct)
+        found.need_host()
+        ctypes.memmove(found.address, packing.pack("<f", 42.0), 4)
     if kit.read(array) != expected("plain"):
         raise Failure("the array keeps its values", "a write to the copy is seen in the array")
 

@@ -26,10 +26,7 @@ def _delayed(kit: Kit, request: Request) -> Any:
 
 def _final(request: Request, capsule: Any) -> None:
     with consumed(capsule) as struct:
-        found = capsules.describe(struct)
-        if found.device[0] not in (1, 3, 11, 13):
-            raise Skip(f"the host cannot read device {found.device}")
-        bits = found.elements()
+        bits = capsules.describe(struct).elements()
     if bits != request.bits:
         raise Failure("the final values: " + shown(request.bits), shown(bits))
 
