@@ -156,6 +156,7 @@ static inline int dlbridge_py_order_request_(DLDevice own, DLDevice wanted, int6
                                              int64_t consumer) {
   DLBridgeStream from, to;
   DLBridgeError error;
+  DLBridgeStatus status;
   if (dlbridge_stream_from_array_api(wanted, consumer, &to, &error) != DLBRIDGE_OK) {
     return dlbridge_py_raise(&error);
   }
@@ -164,11 +165,13 @@ static inline int dlbridge_py_order_request_(DLDevice own, DLDevice wanted, int6
        (to.kind == DLBRIDGE_STREAM_HOST || producer == consumer))) {
     return 0;
   }
-  if (dlbridge_stream_from_array_api(own, producer, &from, &error) != DLBRIDGE_OK ||
-      dlbridge_stream_handoff(&from, &to, 0, &error) != DLBRIDGE_OK) {
-    return dlbridge_py_raise(&error);
+  status = dlbridge_stream_from_array_api(own, producer, &from, &error);
+  if (status == DLBRIDGE_OK) {
+    Py_BEGIN_ALLOW_THREADS /* the host may wait */
+    status = dlbridge_stream_handoff(&from, &to, 0, &error);
+    Py_END_ALLOW_THREADS
   }
-  return 0;
+  return status == DLBRIDGE_OK ? 0 : dlbridge_py_raise(&error);
 }
 
 /* Known frameworks that forget READ_ONLY, for messages only. */

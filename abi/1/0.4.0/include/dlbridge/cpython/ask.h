@@ -20,6 +20,10 @@ enum {
   DLBRIDGE_PY_ASK_ALL_ = 2      /* `dl_device` and `copy` too */
 };
 
+/* A bit of the options for torch, whose __dlpack__ has the default stream=-1 instead of None: without a
+ * stream, the work on the tensor would not be ordered. */
+enum { DLBRIDGE_PY_SAY_STREAM_ = 1 << 30 };
+
 /* The arguments of one call: the object, and the values of `names`. */
 typedef struct DLBridgePyCall_ {
   PyObject* arguments[6]; /* the first is scratch space of the call */
@@ -43,6 +47,8 @@ static inline int dlbridge_py_keywords_(DLBridgePy* py, const DLBridgePyImportOp
   int status = 0;
   if ((options->options & DLBRIDGE_PY_STREAM) != 0) {
     status = dlbridge_py_keyword_(call, "stream", PyLong_FromLongLong(options->stream));
+  } else if ((options->options & DLBRIDGE_PY_SAY_STREAM_) != 0) {
+    status = dlbridge_py_keyword_(call, "stream", Py_NewRef(Py_None));
   }
   if (status == 0 && ask >= DLBRIDGE_PY_ASK_VERSION_) {
     status = dlbridge_py_keyword_(call, "max_version", Py_NewRef(py->version));
@@ -236,7 +242,9 @@ static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
   if (options->device == NULL && !dlbridge_py_says_copy_(options)) {
     ask = DLBRIDGE_PY_ASK_VERSION_;
   }
-  result = ask == DLBRIDGE_PY_ASK_VERSION_ && (options->options & DLBRIDGE_PY_STREAM) == 0
+  result = ask == DLBRIDGE_PY_ASK_VERSION_ &&
+                   (options->options & DLBRIDGE_PY_STREAM) == 0 &&
+                   (options->options & DLBRIDGE_PY_SAY_STREAM_) == 0
                ? dlbridge_py_call_usual_(py, object)
                : dlbridge_py_call_with_(py, object, options, ask);
   while (result == NULL && (ask = dlbridge_py_next_ask_(options, ask)) >= 0) {

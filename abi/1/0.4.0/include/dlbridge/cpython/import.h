@@ -16,6 +16,10 @@ static inline int dlbridge_py_by_type_(DLBridgePy* py, const DLBridgePyType* typ
                                        const DLBridgePyImportOptions* options,
                                        DLManagedTensorVersioned** out) {
   int status;
+  DLBridgePyImportOptions asked = *options;
+  if (type->guard == DLBRIDGE_PY_GUARD_TORCH) {
+    asked.options |= (uint32_t)DLBRIDGE_PY_SAY_STREAM_;
+  }
   if (type->guard > DLBRIDGE_PY_GUARD_TORCH && dlbridge_py_guard_first_(object, type->guard) < 0) {
     status = -1;
   } else if (type->table != NULL &&
@@ -25,7 +29,7 @@ static inline int dlbridge_py_by_type_(DLBridgePy* py, const DLBridgePyType* typ
     status = dlbridge_py_guard_(py, object, type->guard, -1) < 0 ? -1 : 0;
   }
   if (status == 0) {
-    status = dlbridge_py_by_method_(py, object, options, out);
+    status = dlbridge_py_by_method_(py, object, &asked, out);
   }
   if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_TORCH) {
     dlbridge_py_explain_torch_(object);
@@ -57,6 +61,7 @@ static inline int dlbridge_py_copied_(DLManagedTensorVersioned** tensor, const D
   DLBridgeStatus status;
   DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
   DLManagedTensorVersioned *source = *tensor, *copy = NULL;
+  const int64_t type = (int64_t)source->dl_tensor.device.device_type;
   spec.options = DLBRIDGE_COPY_ALLOW_STAGING;
   spec.stream = *pending;
   spec.tensor_flags = source->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
@@ -65,6 +70,10 @@ static inline int dlbridge_py_copied_(DLManagedTensorVersioned** tensor, const D
   }
   Py_BEGIN_ALLOW_THREADS
   status = dlbridge_copy(&source->dl_tensor, source->flags, &spec, &copy, &error);
+  if (status == DLBRIDGE_ERROR_UNAVAILABLE && dlbridge_host_accessible((int32_t)type, NULL)) {
+    spec.stream = dlbridge_stream_init(); /* without a driver there is no work to wait for */
+    status = dlbridge_copy(&source->dl_tensor, source->flags, &spec, &copy, &error);
+  }
   Py_END_ALLOW_THREADS
   *tensor = copy;
   if (status != DLBRIDGE_OK) {

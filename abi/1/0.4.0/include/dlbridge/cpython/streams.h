@@ -64,7 +64,9 @@ static inline int dlbridge_py_order_for_(const DLPackExchangeAPI* table, DLDevic
     return 0;
   }
   if (dlbridge_py_work_stream_(table, device, &current) < 0) {
+    Py_BEGIN_ALLOW_THREADS
     status = dlbridge_stream_synchronize(pending, &error);
+    Py_END_ALLOW_THREADS
   } else if (current.handle == pending->handle) {
     return 0;
   } else {
