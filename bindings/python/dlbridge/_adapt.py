@@ -391,11 +391,9 @@ class Adapted(_core.Exporter):
             return tensor
         # The import has consumed a capsule. Other arrays may have got more work since then.
         source = tensor if type(self._array).__name__ == "PyCapsule" else self._array
-        if stream is not None:
-            return _producers.import_array(source, stream=stream)
-        # A dlbridge.Tensor may be ordered before another stream than the usual one.
-        own = isinstance(source, _core.Tensor)
-        return _core.from_dlpack(source) if own else _producers.import_array(source)
+        # The option is given, also if it is None: a dlbridge.Tensor is then imported again, since
+        # it may be ordered before another stream.
+        return _producers.import_array(source, stream=stream)
 
 
 class Considered(Adapted):

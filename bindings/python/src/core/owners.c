@@ -133,14 +133,5 @@ DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device) {
 }
 
 int core_order_for_table(const TensorObject* self, DLDevice device) {
-  DLBridgeStream pending, usual;
-  DLBridgeError error;
-  if (dlbridge_py_pending_on_(device, self->stream, &pending) < 0 ||
-      dlbridge_py_pending_on_(device, DLBRIDGE_ARRAY_API_STREAM_NONE, &usual) < 0) {
-    return -1;
-  }
-  return pending.kind != DLBRIDGE_STREAM_QUEUE || pending.handle == usual.handle ||
-                 dlbridge_stream_handoff(&pending, &usual, 0, &error) == DLBRIDGE_OK
-             ? 0
-             : dlbridge_py_raise(&error);
+  return dlbridge_py_order_request_(device, device, self->stream, DLBRIDGE_ARRAY_API_STREAM_NONE);
 }
