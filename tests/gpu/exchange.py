@@ -240,8 +240,7 @@ class Exchange:
         """A tensor of the producer's stream, taken by the framework on another stream."""
         dlbridge = b.need_package()
         with self.gated() as (array, gate, producer, consumer):
-            source = Interface(self.framework.address(array), producer[1])
-            tensor = dlbridge.from_interface(source, stream=producer[1])
+            tensor = self.made_late(dlbridge, array, producer)
             with self.framework.on(consumer[0]):
                 taken = self.framework.take(tensor)
             self.consume(taken, gate, consumer[0])
