@@ -23,7 +23,7 @@ def one(lines, module, check):
 
 
 def rows_of(lines):
-    """(title, figures) of each comparison."""
+    """(beside what, title, figures) of each comparison."""
     for line in lines:
         if line["module"] != "timings" or line["result"] != "passed":
             continue
@@ -47,10 +47,8 @@ def record(path):
     RECORD.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-def table(rows, peer):
+def table(rows):
     for beside, title, figures in rows:
-        if (beside == "driver") != (peer == "driver"):
-            continue
         name = title if beside == "driver" else f"{beside}: {title}"
         lowest, highest = figures["ratio_lowest"], figures["ratio_highest"]
         yield (
@@ -78,9 +76,9 @@ def section():
     yield ""
     yield "```text"
     yield COLUMNS
-    yield from table(found["rows"], "driver")
+    yield from table([row for row in found["rows"] if row[0] == "driver"])
     yield ""
-    yield from table(found["rows"], "frameworks")
+    yield from table([row for row in found["rows"] if row[0] != "driver"])
     yield "```"
 
 
