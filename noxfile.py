@@ -33,6 +33,8 @@ CORE = "^(unit|conformance|plugin|abi|example|cpp|fuzz|lint|tool)$"
 LINKAGE = "^(conformance|plugin|abi|example)$"
 # What another build of the library could break.
 ABI_TESTS = "^(unit|conformance|plugin|abi|example)$"
+# What needs frameworks, or headers of others.
+OFFICIAL = "^(interop|headers)$"
 SLOW = {"DLBRIDGE_SLOW_MACHINE": "1"}
 ASAN = {
     "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1:"
@@ -63,7 +65,8 @@ def stage(function, **options):
 
 # A stage that changes what others use, and so runs while no other does.
 alone = functools.partial(stage, allow_parallel=False)
-# A stage that uses the archives of `archives`.
+# A stage that uses the archives for x86_64, or all of them.
+after_archives_x86_64 = functools.partial(stage, requires=["archives_x86_64"])
 after_archives = functools.partial(stage, requires=["archives"])
 
 
@@ -86,10 +89,10 @@ def core(session):
 
 @stage
 def without_devices(session):
-    """A library without drivers, with the same tests less those that need one."""
+    """A library without drivers, with the tests of the C ABI less those that need a driver."""
     binary = stages.configure(session, "dev", "-DDLBRIDGE_DEVICES=OFF", folder="without-devices")
-    stages.programs(session, binary, "-L", CORE)
-    stages.ctest(session, binary, "-L", CORE)
+    stages.programs(session, binary, "-L", ABI_TESTS)
+    stages.ctest(session, binary, "-L", ABI_TESTS)
 
 
 @stage
@@ -133,7 +136,7 @@ def dev(session):
 
 @stage
 def asan(session):
-    """The same under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    """The tests of `dev` under AddressSanitizer and UndefinedBehaviorSanitizer."""
     stages.need(session, "clang++")
     need_device_headers(session)
     # `asan_long` makes all rounds of the tests that draw their inputs.
@@ -214,14 +217,14 @@ def valgrind(session):
 
 @stage
 def interop(session):
-    """Real frameworks: the dev build's tests and demo, and every pair of the small ones."""
+    """Real frameworks and official headers: the dev build's tests, every pair of the small ones."""
     need_device_headers(session)
     stages.environment(session, "venv", "tests/interop/requirements.txt")
     need_crate(session)
     need_onnxruntime(session)
     binary = stages.configure(session, "dev")
-    stages.programs(session, binary, "-L", "interop")
-    stages.ctest(session, binary, "-L", "interop")
+    stages.programs(session, binary, "-L", OFFICIAL)
+    stages.ctest(session, binary, "-L", OFFICIAL)
     stages.noxfiles(session, [("tests/interop", ())])
 
 
@@ -270,25 +273,26 @@ def build_both_kinds(session):
     stages.build(session, "release", *options, folder="release-static")
 
 
-# Each builds the whole library; `hostile-static`, `lto-shared` and `sanitizer` are for each commit.
-NIGHTLY_FLAGS = "flags and (hostile and shared or lto and static or unhardened)"
-BUNDLE = ("-k", "bundle and not zig and not faults")
+# Each builds the whole library, with flags that no other stage has; one of them is for each commit.
+NIGHTLY_BUILDS = "flags and not (hostile and static) or warnings and clang"
+BUNDLE = ("-k", "bundle and not zig and not clang and not faults")
 
 
 @stage
 def consumers(session):
     """Every way to consume the library but Debian's packages."""
     build_both_kinds(session)
-    chosen = ("-k", f"not debian and not selftest and not ({NIGHTLY_FLAGS})")
+    chosen = ("-k", f"not debian and not selftest and not ({NIGHTLY_BUILDS})")
     stages.noxfiles(session, [("tests/consumers", chosen), ("packaging", BUNDLE)])
 
 
 # The sessions of `consumers` use the same folders.
 @alone
 def consumers_nightly(session):
-    """More flags of projects around the sources, and the bundle with zig."""
+    """More flags of projects around the sources, and the bundle with clang and zig."""
     build_both_kinds(session)
-    runs = [("tests/consumers", ("-k", NIGHTLY_FLAGS)), ("packaging", ("-s", "bundle(zig)"))]
+    bundles = ("-s", "bundle(clang)", "bundle(zig)")
+    runs = [("tests/consumers", ("-k", NIGHTLY_BUILDS)), ("packaging", bundles)]
     stages.noxfiles(session, runs)
 
 
@@ -391,10 +395,12 @@ def bindings(session):
     need_go(session)
     shutil.rmtree(OUTCOMES, ignore_errors=True)
     variables = install_both_kinds(session)
-    # `dev` runs all tests of the C++ binding; here they would be compiled again.
+    # `core` runs all tests of the C++ binding; here they would be compiled again.
     runners = {"c": "conformance/runner_test", "cpp": "cpp/cpp_conformance_test"}
     names = [runner.partition("/")[2] for runner in runners.values()]
-    binary = stages.build(session, "dev", targets=names)
+    # Python's tests of streams load the fake driver of CUDA.
+    stages.environment(session, "cuda-venv", "tests/device/requirements.txt")
+    binary = stages.build(session, "dev", targets=[*names, "fake_cuda"])
     for name, runner in runners.items():
         answers = {"DLBRIDGE_OUTCOMES": str(OUTCOMES / f"{name}.jsonl")}
         stages.quietly(session, f"outcomes-{name}", binary / "tests" / runner, **answers)
@@ -453,21 +459,27 @@ def matrix(session):
 # ------------------------------------------------------------------------------------ ABI, package
 
 
-def abi_builds(session):
+def abi_gate(session, *presets):
     python = need_libclang(session)
-    return python, *(stages.build(session, preset) for preset in ("abi", "abi-aarch64"))
-
-
-@stage
-def abi(session):
-    """The ABI of fresh builds against the recorded versions; `record` adds an unreleased one."""
-    python, *folders = abi_builds(session)
+    folders = [stages.build(session, preset) for preset in presets]
     task = session.posargs[0] if session.posargs else "check"
     command = (python, "-B", "tests/abi/gate.py", task, *folders)
     if task == "check":
         stages.checks(session, *command)
     else:
         session.run(*map(str, command), external=True)
+
+
+@stage
+def abi(session):
+    """The ABI of fresh builds against the recorded versions; `record` adds an unreleased one."""
+    abi_gate(session, "abi", "abi-aarch64")
+
+
+@stage
+def abi_x86_64(session):
+    """The same without the build for aarch64."""
+    abi_gate(session, "abi")
 
 
 @stage
@@ -487,7 +499,7 @@ def zig_build(session, target, name, *options, targets=()):
 
 
 def make_archive(session, machine):
-    """Builds, packs and checks the release archive of a machine."""
+    """Builds, packs and checks the release archives of a machine."""
     options = ("-DCMAKE_SHARED_LINKER_FLAGS=", "-DDLBRIDGE_DEBUG_SYMBOLS=ON")
     options += ("-DDLBRIDGE_BUILD_TOOL=ON",)
     binary = zig_build(session, f"{machine}-linux-gnu.2.17", machine, *options)
@@ -498,11 +510,16 @@ def make_archive(session, machine):
 
 
 @stage
-def archives(session):
-    """The release archives for Linux, checked, with SHA256SUMS, in build/package."""
+def archives_x86_64(session):
+    """The release archives for Linux on x86_64, checked, in build/package."""
     shutil.rmtree(RELEASES, ignore_errors=True)
-    for machine in ("x86_64", "aarch64"):
-        make_archive(session, machine)
+    make_archive(session, "x86_64")
+
+
+@after_archives_x86_64
+def archives(session):
+    """Those for aarch64 beside them, and SHA256SUMS."""
+    make_archive(session, "aarch64")
     names = sorted(path.name for path in RELEASES.glob("*.tar.gz"))
     sums = subprocess.run(("sha256sum", *names), cwd=RELEASES, check=True, capture_output=True)
     (RELEASES / "SHA256SUMS").write_bytes(sums.stdout)
@@ -517,7 +534,7 @@ def archive_options(machine):
     )
 
 
-@after_archives
+@after_archives_x86_64
 def archive_x86_64(session):
     """The tests of the C ABI with the library of the release archive, but not those of the tool."""
     options = archive_options("x86_64")
@@ -526,7 +543,7 @@ def archive_x86_64(session):
     stages.ctest(session, binary, "-L", ABI_TESTS)
 
 
-@after_archives
+@after_archives_x86_64
 def archive_x86_64_all(session):
     """All tests with the library of the release archive."""
     options = archive_options("x86_64")
@@ -941,7 +958,7 @@ def run_bundle(session, script, results):
         session.error(f"{found['failed']} checks failed: {results}/summary.txt")
 
 
-@after_archives
+@after_archives_x86_64
 def gpu_bundle(session):
     """The bundle for a machine with a GPU, run here without a network and with the fake driver."""
     stages.environment(session, "cuda-venv", "tests/device/requirements.txt")

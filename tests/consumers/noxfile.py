@@ -150,7 +150,7 @@ def another_abi(session):
         (r'^#define DLBRIDGE_VERSION_STRING "\d+', '#define DLBRIDGE_VERSION_STRING "50'),
     )
     options = "-DDLBRIDGE_BUILD_TESTS=OFF -DDLBRIDGE_BUILD_EXAMPLES=OFF -DCMAKE_BUILD_TYPE=Debug"
-    options += " -DDLBRIDGE_BUILD_TOOL=OFF -DDLBRIDGE_CONFORMANCE=OFF"
+    options += " -DDLBRIDGE_BUILD_TOOL=OFF -DDLBRIDGE_CONFORMANCE=OFF -DDLBRIDGE_DEVICES=OFF"
     message = f"does not set DLBRIDGE_ABI_{NEXT}_SINCE"
     place.rejected(message, f"cmake -S dlbridge -B next {options}")
     since = (rf"^set\(DLBRIDGE_ABI_{ABI}_SINCE .*", rf"\g<0>\nset(DLBRIDGE_ABI_{NEXT}_SINCE 50.0)")
