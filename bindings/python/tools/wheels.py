@@ -117,15 +117,26 @@ def build_wheels(session, folder, work):
     lock.close()
 
 
+def replace(files, made, folder):
+    """Moves the one file in the folder `made` to `folder`, in the place of `files`.
+
+    Another session that reads them side by side finds the old one or the new one.
+    """
+    [new] = made.iterdir()
+    os.replace(new, folder / new.name)
+    for old in files:
+        if old.name != new.name:
+            old.unlink()
+    return folder / new.name
+
+
 def build_missing(session, folder, work):
     """Wheels are identified by a hash of their sources and of the tools that build them."""
-    shutil.rmtree(work / "sdist", ignore_errors=True)
+    made = work / "made"
+    shutil.rmtree(made, ignore_errors=True)
     build = ("python", "-m", "build", "--no-isolation", "--sdist", "--outdir")
-    session.run(*build, str(work / "sdist"), str(HERE), silent=True)
-    [source] = (work / "sdist").glob("*.tar.gz")
-    for old in folder.glob("*.tar.gz"):
-        old.unlink()
-    shutil.copy(source, folder)
+    session.run(*build, str(made), str(HERE), silent=True)
+    source = replace(list(folder.glob("*.tar.gz")), made, folder)
     shutil.rmtree(work / "source", ignore_errors=True)
     shutil.unpack_archive(source, work / "source")
     [unpacked] = (work / "source").iterdir()
@@ -143,7 +154,6 @@ def build_missing(session, folder, work):
         built = list(folder.glob(f"*-{tag}-*.whl"))
         if built and stamp.exists() and stamp.read_text() == current:
             continue
-        for old in built:
-            old.unlink()
-        make_wheel(session, python, unpacked, work / tag, folder, zig)
+        make_wheel(session, python, unpacked, work / tag, made, zig)
+        replace(built, made, folder)
         stamp.write_text(current)
