@@ -2,9 +2,10 @@
 """inspect(x): what a producer exports. It consumes no capsule and reads no data: a capsule that the
 producer made for a question is dropped unused."""
 
+import dataclasses
 import textwrap
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import _consumers, _core, _picture, _producers, abi
 from ._constants import NEWEST_DLPACK as NEWEST
@@ -14,7 +15,8 @@ CAPSULES = {"dltensor": Kind.LEGACY, "dltensor_versioned": Kind.VERSIONED}
 OTHER_WAYS = ("__array_interface__", "__cuda_array_interface__")
 
 
-class Ask(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Ask:
     """One question to the producer and its answer."""
 
     asked: str
@@ -30,7 +32,8 @@ class Ask(NamedTuple):
         }
 
 
-class Table(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Table:
     """A table of the type's exchange API."""
 
     version: tuple[int, int]
@@ -240,7 +243,8 @@ class Report:
         self.versioned = any(ask.kind == Kind.VERSIONED for ask in self.asks)
         self._nothing()
         self._look_at_best()
-        self.asks = [ask._replace(capsule=None) for ask in self.asks]  # drops the source
+        # Drops the source.
+        self.asks = [dataclasses.replace(ask, capsule=None) for ask in self.asks]
         whole = self.layout and not self.broken
         self.consumers = _accepting(self) if whole else {}
         silent = self.kind is None and not _is_capsule(x)

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import re
 import sys
 import types
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import _memory
 from ._buffers import from_buffer, to_buffer
@@ -23,7 +24,8 @@ _FOREIGN = ">" if sys.byteorder == "little" else "<"
 _VERSIONS = {"__array_interface__": (3,), "__cuda_array_interface__": (2, 3)}
 
 
-class _Layout(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class _Layout:
     """An interface's description of its elements."""
 
     shape: tuple[int, ...]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ._core import Tensor, buffer_address, wrap
 
-Dtype = typing.Union[str, "tuple[int, int, int]"]
+Dtype = typing.Union[str, tuple[int, int, int]]
 Level = typing.Literal["none", "struct", "metadata", "device"]
 
 READ_ONLY = 1

@@ -6,9 +6,9 @@ Every cell of the grid carries `data-index` and `data-offset`, every slot of the
 `data-offset` and `data-count`; offsets count elements from element (0, ..., 0)."""
 
 import colorsys
+import dataclasses
 import itertools
 from html import escape
-from typing import NamedTuple
 
 CELL = 30  # width and height of a cell and of a slot
 GAP = 14  # between the slices, and between grid and memory
@@ -21,7 +21,8 @@ SLOTS_A_LINE = 24
 MAX_HOLE = 3  # longer runs of untouched memory are drawn as one box
 
 
-class Cell(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Cell:
     """An element: its index, its offset from (0, ..., 0), its position in the grid."""
 
     at: tuple[int, ...]
@@ -31,7 +32,8 @@ class Cell(NamedTuple):
     column: int
 
 
-class Slot(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Slot:
     """A place in memory and the number of elements there; a hole spans `width` places."""
 
     offset: int

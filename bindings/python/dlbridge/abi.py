@@ -18,7 +18,10 @@ reach a driver or a foreign deleter.
 
 The ctypes structs mirror dlpack.h; `tensor_at` reads the fields that are safe to read."""
 
+# For a NamedTuple, typing of CPython 3.15 holds the lock of all imports and loads annotationlib: it
+# waits for ever for a thread that is importing that, as dataclasses does. So it is loaded before.
 import ctypes
+import dataclasses  # noqa: F401
 from typing import NamedTuple
 
 from ._constants import (
