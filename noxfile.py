@@ -27,7 +27,7 @@ os.chdir(ROOT)
 # The other versions of Python are tested nightly.
 os.environ.setdefault("DLBRIDGE_PYTHONS", "3.11 3.12")
 
-# What `./run test` runs: everything but devices, header combinations and frameworks.
+# The tests of `core`: all but those of devices, faults, official headers and frameworks.
 CORE = "^(unit|conformance|plugin|abi|example|cpp|fuzz|lint|tool)$"
 # What the kind of library decides.
 LINKAGE = "^(conformance|plugin|abi|example)$"
@@ -89,8 +89,9 @@ def core(session):
 
 @stage
 def without_devices(session):
-    """A library without drivers, with the tests of the C ABI less those that need a driver."""
-    binary = stages.configure(session, "dev", "-DDLBRIDGE_DEVICES=OFF", folder="without-devices")
+    """A library without drivers, with the tests of units, the corpus, plugins and the ABI."""
+    options = ("-DDLBRIDGE_DEVICES=OFF", "-DDLBRIDGE_BUILD_BENCH=OFF")
+    binary = stages.configure(session, "dev", *options, folder="without-devices")
     stages.programs(session, binary, "-L", ABI_TESTS)
     stages.ctest(session, binary, "-L", ABI_TESTS)
 
@@ -136,7 +137,7 @@ def dev(session):
 
 @stage
 def asan(session):
-    """The tests of `dev` under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    """The tests of `dev` that sanitizers allow, under AddressSanitizer and UBSan."""
     stages.need(session, "clang++")
     need_device_headers(session)
     # `asan_long` makes all rounds of the tests that draw their inputs.
@@ -162,7 +163,7 @@ def tsan(session):
 
 @stage
 def static(session):
-    """The static library, with all tests."""
+    """The static library, with all tests but those of drivers, of faults and of C++."""
     stages.ctest(session, stages.build(session, "static"))
 
 
@@ -224,6 +225,7 @@ def interop(session):
     need_onnxruntime(session)
     binary = stages.configure(session, "dev")
     stages.programs(session, binary, "-L", OFFICIAL)
+    stages.build(session, "dev", targets=("onnxruntime_api",))
     stages.ctest(session, binary, "-L", OFFICIAL)
     stages.noxfiles(session, [("tests/interop", ())])
 
@@ -273,14 +275,15 @@ def build_both_kinds(session):
     stages.build(session, "release", *options, folder="release-static")
 
 
-# Each builds the whole library, with flags that no other stage has; one of them is for each commit.
+# Each of these builds the whole library once more; of their kind, `flags(hostile-static)` and
+# `warnings(gcc)` are for each commit.
 NIGHTLY_BUILDS = "flags and not (hostile and static) or warnings and clang"
 BUNDLE = ("-k", "bundle and not zig and not clang and not faults")
 
 
 @stage
 def consumers(session):
-    """Every way to consume the library but Debian's packages."""
+    """The ways to consume the library, but for Debian's packages and what is left to the night."""
     build_both_kinds(session)
     chosen = ("-k", f"not debian and not selftest and not ({NIGHTLY_BUILDS})")
     stages.noxfiles(session, [("tests/consumers", chosen), ("packaging", BUNDLE)])
@@ -289,7 +292,7 @@ def consumers(session):
 # The sessions of `consumers` use the same folders.
 @alone
 def consumers_nightly(session):
-    """More flags of projects around the sources, and the bundle with clang and zig."""
+    """More flags of projects around the sources, warnings of clang, two more bundles."""
     build_both_kinds(session)
     bundles = ("-s", "bundle(clang)", "bundle(zig)")
     runs = [("tests/consumers", ("-k", NIGHTLY_BUILDS)), ("packaging", bundles)]
@@ -322,7 +325,7 @@ def examples(session):
 
 @stage
 def examples_nightly(session):
-    """The examples that install large packages."""
+    """The examples that install large packages or compile the library."""
     need_go(session)
     stages.noxfiles(session, [("examples", ("-t", "large"))], **install_prefix(session))
 
@@ -452,7 +455,7 @@ def travel(session):
 
 @stage
 def matrix(session):
-    """Every pair of every framework, and the conformance kit on each (under 45 minutes)."""
+    """Every pair of every framework, and the conformance kit on each."""
     stages.noxfiles(session, [("tests/interop", ("-s", "whole", "old", "conformance", "adapted"))])
 
 
@@ -536,7 +539,7 @@ def archive_options(machine):
 
 @after_archives_x86_64
 def archive_x86_64(session):
-    """The tests of the C ABI with the library of the release archive, but not those of the tool."""
+    """The tests of units, the corpus, plugins and the ABI with the release archive's library."""
     options = archive_options("x86_64")
     binary = stages.configure(session, "dev", *options, folder="archive-x86_64")
     stages.programs(session, binary, "-L", ABI_TESTS)
@@ -545,7 +548,7 @@ def archive_x86_64(session):
 
 @after_archives_x86_64
 def archive_x86_64_all(session):
-    """All tests with the library of the release archive."""
+    """All tests that an installed library allows, with that of the release archive."""
     options = archive_options("x86_64")
     binary = stages.build(session, "dev", *options, folder="archive-x86_64")
     stages.ctest(session, binary, "-LE", "interop")
@@ -562,7 +565,7 @@ def archive_aarch64(session):
 
 @after_archives
 def archive_aarch64_all(session):
-    """All tests with the library of the release archive, under qemu."""
+    """All tests that an installed library allows, with that of the archive, under qemu."""
     options = archive_options("aarch64")
     binary = stages.build(session, "aarch64", *options, folder="archive-aarch64")
     stages.ctest(session, binary, **SLOW)
@@ -962,7 +965,7 @@ def run_bundle(session, script, results):
 def gpu_bundle(session):
     """The bundle for a machine with a GPU, run here without a network and with the fake driver."""
     stages.environment(session, "cuda-venv", "tests/device/requirements.txt")
-    binary = stages.build(session, "dev", targets=("fake_cuda",))
+    binary = stages.build(session, "dev", "-DDLBRIDGE_BUILD_BENCH=OFF", targets=("fake_cuda",))
     fake = binary / "tests/fakes/fake_cuda/libcuda.so.1"
     library, timings, wheel = bundle_parts(session)
     command = ("-B", "tests/gpu/bundle_test.py", library, timings, fake)

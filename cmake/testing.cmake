@@ -8,8 +8,8 @@ if(CMAKE_CROSSCOMPILING)
   list(APPEND DLBRIDGE_TEST_OPTIONS -fno-sanitize=undefined)
 endif()
 
-# GoogleTest takes half of the time of a test program's compilation. Only one build folder of a checkout
-# has sanitizers; the others get the objects of each other from ccache, which needs the text.
+# GoogleTest takes half of the time of a test program's compilation. Builds with sanitizers have flags of
+# their own; the others get the objects of each other from ccache, which needs the text.
 if(DLBRIDGE_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND NOT TARGET dlbridge_precompiled)
   file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cc "")
   add_library(dlbridge_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cc)

@@ -201,7 +201,7 @@ func collect(t *testing.T, closed func() bool) {
 	t.Error("an unreachable tensor was never closed")
 }
 
-// collectOnce runs the garbage collector until it has cleaned up after something else.
+// collectOnce runs the garbage collector until it has collected another object: one whole cycle.
 func collectOnce(t *testing.T) {
 	t.Helper()
 	cleaned := make(chan struct{})

@@ -3,8 +3,8 @@
 
     nox -f tests/consumers/noxfile.py [-s 'find_package(shared)']
 
-The presets release and release-static must have been built. A session tagged "selftest"
-shows that checks of the others can fail; a plain run leaves these out.
+The folders build/release and build/release-static must have been built (./run test consumers). A
+session tagged "selftest" shows that checks of the others can fail; a plain run leaves these out.
 """
 
 import os

@@ -98,7 +98,7 @@ def source():
 
 @functools.cache
 def prefix(linkage):
-    """The library of the preset `release` or `release-static`, installed."""
+    """The library of build/release or build/release-static, installed."""
     folder = empty_folder(f"prefix-{linkage}")
     shared = """
         cmake --install build/release --prefix "$PREFIX"

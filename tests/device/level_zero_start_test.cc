@@ -101,7 +101,7 @@ TEST(LevelZeroStart, NoDriver) {
   }));
 }
 
-// A failing driver and a missing mandatory table give the same, permanent error.
+// A failing zeInit gives a permanent error.
 TEST(LevelZeroStart, InitFails) {
   EXPECT_TRUE(Started({{"FAKE_ZE_INIT", "0x78000001"}}, [](const DLBridgeBackendInfo& first) {
     ExpectUninitialised(first);

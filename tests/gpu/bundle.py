@@ -37,14 +37,15 @@ def put(source, target, executable=False):
 
 
 def put_adapters(folder):
-    """The libraries that the conformance kit checks, and their known deviations."""
+    """The adapters of the libraries that the conformance kit checks, and known deviations."""
     for pattern in ("*.py", "quirks/*.toml"):
         for path in (ROOT / ADAPTERS).glob(pattern):
             put(path, folder / path.relative_to(ROOT))
 
 
 def fill(folder, library, timings, wheel):
-    """The folder as it will be on the other machine; its paths are those of the repository."""
+    """The folder as it will be on the other machine. But for lib/ and bin/, its paths are those of
+    the repository."""
     put(library, folder / "lib/libdlbridge.so.1")
     put(timings, folder / "bin/timings", executable=True)
     put(HERE / "run-gpu.sh", folder / "run-gpu.sh", executable=True)
@@ -95,7 +96,7 @@ def main():
     size = make(*sys.argv[1:])
     print(f"{file}: {size} bytes")
     if size > MOST_BYTES:
-        sys.exit(f"bundle.py: that is more than {MOST_BYTES}")
+        sys.exit(f"bundle.py: expected at most {MOST_BYTES} bytes, found {size}")
 
 
 if __name__ == "__main__":

@@ -222,10 +222,10 @@ TEST(Soak, ManyRegistrationsWith64Live) {
 
 // --------------------------------------------------------------------------------------- threads
 
-// Calls all functions in an order of its own until it is told to stop.
-class Caller8 {
+// Calls functions of EveryFunction() that it draws, until `stop`.
+class RandomCaller {
  public:
-  explicit Caller8(uint64_t seed) : random_(seed) {}
+  explicit RandomCaller(uint64_t seed) : random_(seed) {}
 
   void Run(const std::atomic<bool>& stop, DLManagedTensorVersioned* shared) {
     const Caller plainly = [this](const Calling& call) {
@@ -254,12 +254,12 @@ template <class Work>
 uint64_t WhileThreadsCall(Work work) {
   DLManagedTensorVersioned* shared = NewOwned();
   std::atomic<bool> stop{false};
-  std::vector<Caller8> callers;
+  std::vector<RandomCaller> callers;
   for (size_t i = 0; i < kThreads; ++i) {
     callers.emplace_back(i + 1);
   }
   std::vector<std::thread> threads;
-  for (Caller8& caller : callers) {
+  for (RandomCaller& caller : callers) {
     threads.emplace_back([&] { caller.Run(stop, shared); });
   }
   work(shared);

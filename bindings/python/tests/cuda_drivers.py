@@ -26,7 +26,7 @@ def compiled(folder):
     compiler = shutil.which("c++")
     if not found or not compiler:
         pytest.skip(
-            "the fake CUDA driver is not built, and cuda.h or c++ is missing: ./run test dev"
+            "the fake CUDA driver is not built, and cuda.h or c++ is missing: ./run test bindings"
         )
     sources = sorted(map(str, (ROOT / "tests/fakes/cuda").glob("*.cc")))
     out = folder / "libcuda.so.1"

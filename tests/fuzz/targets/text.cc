@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of dtypes and devices, lines on tensors, versions and kinds, against tables written by
-// hand.
+// Names of dtypes and devices, one-line descriptions of tensors, versions and kinds, against tables
+// written by hand.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -70,7 +70,7 @@ std::string NameOf(int32_t type, int32_t id) { return TypeName(type) + ":" + std
 
 // -------------------------------------------------------------------------------------- formats
 
-// Calls a function that writes `text` into a buffer of any size.
+// Calls `format`, which has to write `expected`, with a buffer of any size.
 template <class Format>
 void CheckFormat(Input* input, const std::string& expected, Format format) {
   const size_t size = input->OneIn(2) ? input->Below(expected.size() + 4) : 600;

@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-// Returns the number of the library's functions that are hooked now; 0: it cannot be loaded.
+// Hooks the calls of the library at `path`. Returns how many functions are hooked; 0: it cannot be
+// loaded.
 int ctest_faults_load(const char* path);
 void ctest_faults_arm(int64_t nth, int forever);
 int64_t ctest_faults_disarm(void);

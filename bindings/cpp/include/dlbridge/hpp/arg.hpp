@@ -87,8 +87,8 @@ class snapshot {
 /// A tensor as an argument of type T: its dtype, ndim, extents, device and alignment are checked by
 /// the library, so an error names the rule, what was expected and what was found. A `const T` is
 /// only read; any other T also needs a tensor that may be written to and whose elements do not
-/// overlap. `Order` demands a contiguous tensor, `Device` another device type than the CPU, whose
-/// elements only a kernel may access.
+/// overlap. `Order` demands a contiguous tensor, `Device` another device type than the CPU; whether
+/// the CPU can read its elements depends on the type.
 ///
 ///   using points = dlbridge::arg<const float, dlbridge::shape<-1, 3>>;
 ///   const auto given = points::import(managed);   // owns: result<points>

@@ -10,8 +10,8 @@ namespace py {
 
 using dlbridge::shape;
 
-/// The tensor is on a device of this type. Elements of other devices than the CPU may only be
-/// accessed by a kernel. \since 0.4.0
+/// The tensor is on a device of this type. Whether the CPU can read the elements depends on the
+/// type: it can for the CPU, cuda_host, cuda_managed and rocm_host. \since 0.4.0
 template <std::int32_t DeviceType>
 struct on {};
 using cpu = on<kDLCPU>;                   ///< The default. \since 0.4.0
