@@ -30,6 +30,7 @@ KIT = ("-p", "dlbridge-conformance")
 FUZZ_TARGETS = ("import", "program")
 STRICT = ("--", "-D", "warnings")
 NUMPY = "numpy==2.4.6"
+MISUSE = "misuse_does_not_compile"
 # Variables of the user that lead to another library or to another build.
 IGNORED = ("PKG_CONFIG_LIBDIR", "DLBRIDGE_NO_PKG_CONFIG", "DLBRIDGE_STATIC",
            "DLBRIDGE_LINK_SHARED", "RUSTFLAGS", "RUSTDOCFLAGS", "CARGO_BUILD_TARGET")  # fmt: skip
@@ -145,17 +146,24 @@ def hooks(session):
 
 @check
 def tests(session):
-    """Unit tests, behaviour, corpus, fuzz corpus, layout, misuse, loading, and all examples; the
-    corpus while calls of the library fail."""
+    """Unit tests, behaviour, corpus, fuzz corpus, layout, loading, and all examples; the corpus
+    while calls of the library fail."""
     session.env["DLBRIDGE_FAULTS"] = hooks(session)
     outcomes = pathlib.Path(os.environ.get("DLBRIDGE_OUTCOMES_DIR") or SCRATCH) / "rust.jsonl"
     outcomes.parent.mkdir(parents=True, exist_ok=True)
     outcomes.unlink(missing_ok=True)
     session.env["DLBRIDGE_OUTCOMES"] = str(outcomes)
     session.env["DLBRIDGE_LIBRARY"] = str(prefix(session) / "lib/libdlbridge.so")
-    session.run("cargo", "test", "--locked", *CRATES, *KIT, *FEATURES)
+    # `misuse` runs that test.
+    session.run("cargo", "test", "--locked", *CRATES, *KIT, *FEATURES, "--", "--skip", MISUSE)
     if not outcomes.exists():
         session.error("the corpus did not run")
+
+
+@check(tags=["nightly"])
+def misuse(session):
+    """What the types forbid does not compile; each case is two runs of the compiler."""
+    session.run("cargo", "test", "--locked", "-p", "dlbridge", *FEATURES, "--test", "compile_fail")
 
 
 def install_numpy(session):
