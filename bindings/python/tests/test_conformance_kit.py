@@ -206,6 +206,71 @@ def test_a_list_of_unsupported_names_is_checked(tmp_path, value):
         Chosen(file=str(file)).load()
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("numbers.py", "def make(request): ...", "its name hides the module numbers"),
+        ("pytest.py", "def make(request): ...", "its name hides the module pytest"),
+        ("adapter", "def make(request): ...", "whose name ends with .py"),
+        ("adapter.py", "make = 3", "make is a function, not 3"),
+        ("adapter.py", "raise SystemExit(0)", r"SystemExit\(0\) while the library was loaded"),
+        ("adapter.py", "raise OSError('\\x1b]0;')", r"OSError: \?\]0;"),
+    ],
+)
+def test_a_mistake_of_an_adapter_is_named(tmp_path, name, text, message):
+    file = tmp_path / name
+    file.write_text(text + "\n")
+    [outcome] = engine.run(Chosen(file=str(file)), ["values"]).outcomes.values()
+    assert outcome.status == "unstarted" and re.search(message, outcome.reason), outcome.reason
+
+
+def test_a_folder_is_no_adapter(tmp_path):
+    with pytest.raises(SystemExit, match="is a folder: name a file of Python"):
+        Chosen(file=str(tmp_path)).check()
+
+
+# NumPy, whose arrays are all immutable.
+IMMUTABLE = """\
+import numpy as np
+
+title = "a\\x1bb"
+
+def make(request):
+    base = np.frombuffer(request.bits, request.dtype).reshape(request.base_shape).copy()
+    return frozen(request.view(base))
+
+def frozen(array):
+    array.flags.writeable = False
+    return array
+
+def consume(source, **keywords):
+    return frozen(np.from_dlpack(source, **keywords).view())
+
+def read(array): return array.tobytes()
+def writable(array): return array.flags.writeable
+def shape(array): return [np.int64(extent) for extent in array.shape]
+"""
+
+
+def test_a_library_of_immutable_arrays_is_not_accused(tmp_path):
+    pytest.importorskip("numpy", "2.1")
+    file = tmp_path / "frozen.py"
+    file.write_text(IMMUTABLE)
+    names = ["read-only-flag", "import-float32", "import-int8", "consumer-stays"]
+    names += ["consumer-copy-true", "consumer-copy-false", "layout-plain"]
+    found = engine.run(Chosen(file=str(file)), names)
+    assert found.title == "a?b"
+    assert {one.name: one.found for one in found.outcomes.values() if one.status != PASSED} == {}
+
+
+def test_a_shape_that_is_none_is_a_mistake_of_the_adapter(tmp_path):
+    pytest.importorskip("numpy")
+    file = tmp_path / "wrong.py"
+    file.write_text(IMMUTABLE + "def shape(array): return 'ab'\n")
+    [outcome] = engine.run(Chosen(file=str(file)), ["layout-plain"]).outcomes.values()
+    assert outcome.expected == "a sequence of integers from shape(array) of the adapter", outcome
+
+
 def test_an_adapter_that_cannot_be_loaded_is_an_error(tmp_path):
     pytest.importorskip("rich")
     broken = tmp_path / "broken.py"
@@ -243,6 +308,14 @@ def test_an_option_of_pytest_is_refused_too(tmp_path):
     done = command("pytest", *plugin_options(options), *asked, tmp_path, cwd=tmp_path)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "--dlpack-rounds: expected a whole number from 1 on, found '0'" in done.stderr
+
+
+def test_a_file_that_pytest_cannot_write_is_refused_too(tmp_path):
+    options = ("-p", "no:cacheprovider", "-p", "dlbridge.conformance.plugin")
+    asked = ("--dlpack-framework", "numpy", "--dlpack-html", "nowhere/report.html")
+    done = command("pytest", *plugin_options(options), *asked, tmp_path, cwd=tmp_path)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "nowhere/report.html: there is no such folder" in done.stderr
 
 
 def test_an_adapter_that_does_not_exist_is_named_at_once(tmp_path):
@@ -342,25 +415,85 @@ def test_a_consumer_that_drops_read_only_is_found(tmp_path, imported, status):
     assert report.outcomes["immutable-stays"].status == status
 
 
-def test_a_signal_ends_the_processes_and_removes_their_files(tmp_path):
-    pytest.importorskip("rich")
-    file = tmp_path / "hangs.py"
-    begun = tmp_path / "begun"
-    file.write_text(
-        f"import time\ndef make(request):\n    open({str(begun)!r}, 'w')\n    time.sleep(1000)\n"
-    )
-    line = (sys.executable, "-B", "-m", "dlbridge.conformance", "--adapter", str(file))
-    folder = tmp_path / "files"
+# A library that writes the number of its process, and then hangs.
+HANGS = """\
+import os, pathlib, time
+
+def make(request):
+    pathlib.Path("new").write_text(str(os.getpid()))
+    os.rename("new", {begun!r})
+    time.sleep(1000)
+"""
+
+
+def hanging(tmp_path, *line):
+    """Starts the command, or `line`, with a library that hangs; returns it and the library's
+    process."""
+    file, begun, folder = tmp_path / "hangs.py", tmp_path / "begun", tmp_path / "files"
+    file.write_text(HANGS.format(begun=str(begun)))
     folder.mkdir()
+    line = line or (sys.executable, "-B", "-m", "dlbridge.conformance", "--adapter", str(file))
     run = subprocess.Popen(
-        [*line, "--checks", "values"], cwd=tmp_path, env={**os.environ, "TMPDIR": str(folder)}
+        [*line, "--checks", "values", "--checks", "copy-true"],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(folder)},
+        # A test runner in the background may ignore it, which children inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     while not begun.exists() and run.poll() is None:
         time.sleep(0.05)
-    assert list(folder.iterdir())
-    run.terminate()
-    assert run.wait(timeout=60) == 128 + signal.SIGTERM
-    assert not list(folder.iterdir())
+    return run, int(begun.read_text())
+
+
+def ends(process):
+    """Whether the process is gone, or will be soon."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        status = pathlib.Path(f"/proc/{process}/stat")
+        if not status.exists() or " Z " in status.read_text():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_the_processes_and_removes_their_files(tmp_path, number):
+    pytest.importorskip("rich")
+    run, process = hanging(tmp_path)
+    assert list((tmp_path / "files").iterdir())
+    run.send_signal(number)
+    assert run.wait(timeout=60) == 128 + number
+    assert not list((tmp_path / "files").iterdir())
+    assert ends(process)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system has no signal for it")
+def test_a_process_ends_with_a_kit_that_is_killed(tmp_path):
+    pytest.importorskip("rich")
+    run, process = hanging(tmp_path)
+    run.kill()
+    run.wait()
+    assert ends(process)
+
+
+def test_a_report_that_nobody_reads_changes_nothing(tmp_path):
+    pytest.importorskip("rich")
+    kit_line = f"{sys.executable} -B -m dlbridge.conformance"
+    line = f"{kit_line} --adapter {SCRATCH / 'right.py'} --checks copy-none --json report.json"
+    for script in (
+        f"set -o pipefail; {line} | true",
+        f"{line} >&-",
+        f"{line} > /dev/full",
+        f"{line} <&-",
+        f"{line} 2>&-",
+        f"set -o pipefail; {kit_line} --list | true",
+    ):
+        (tmp_path / "report.json").unlink(missing_ok=True)
+        run = ("bash", "-c", script)
+        done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, (script, done)
+        assert "Traceback" not in done.stderr and "Exception" not in done.stderr, (script, done)
+        assert (tmp_path / "report.json").exists() == ("--json" in script), script
 
 
 def test_an_error_without_a_text_has_its_name():
@@ -372,8 +505,7 @@ def test_an_error_without_a_text_has_its_name():
 
 
 def test_texts_of_a_library_are_made_printable():
-    assert worker.printable("a\x1b[31m\udc80\nb" + "c" * 10000).startswith("a?[31m?\nbc")
-    assert len(worker.printable("c" * 100000)) == worker.LONGEST
+    assert processes.printable("a\x1b[31m\udc80\nb") == "a?[31m?\nb"
 
 
 # --------------------------------------------------------------------------------------- quirks
@@ -435,6 +567,7 @@ def test_a_pattern_whose_checks_all_pass_is_one_failure_of_pytest(
         ("[[quirk]\n", "Expected"),
         ("[[quirks]]\ncheck = 'copy-true'\n", "expected tables .* alone, found quirks"),
         ("quirk = 'copy-true'\n", "found quirk = 'copy-true'"),
+        ("[[quirk]]\ncheck='a'\nreason='b'\nlink='c'\nexpires='d'\n", "has expires, which means"),
         ("[[quirk]]\ncheck = ['a']\nreason = 'why'\nlink = 'x'\n", "check of a quirk is no text"),
     ],
 )
@@ -449,12 +582,21 @@ def test_what_the_options_name_and_cannot_be_loaded_ends_with_status_2(tmp_path)
     pytest.importorskip("rich")
     malformed = tmp_path / "quirks.toml"
     malformed.write_text("[[quirk]\n")
+    latin, known = tmp_path / "latin.toml", tmp_path / "known.toml"
+    latin.write_bytes(b"# caf\xe9\n")
+    known.write_text("")
     library = ("dlbridge.conformance", "--consumer", "numpy.from_dlpack")
     for options, text in (
         (("--quirks", malformed), "Expected"),
         (("--quirks", "nowhere.toml"), "No such file"),
-        (("--checks", "nosuch*"), "no check or group matches nosuch*"),
+        (("--quirks", latin), "codec can't decode byte 0xe9"),
+        (("--checks", "nosuch*"), "no check or group matches 'nosuch*'"),
+        (("--checks", "copy-true", "--checks", "copy-ture"), "matches 'copy-ture'"),
         (("--json", "nowhere/report.json"), "nowhere/report.json: there is no such folder"),
+        (("--html", "."), ". is a folder"),
+        (("--html", "same", "--json", "./same"), "./same: another option names this file too"),
+        (("--quirks", known, "--badge", known), "another option names this file too"),
+        (("--checks", "values", "--json", "/dev/full"), "/dev/full: No space left on device"),
     ):
         done = command(*library, *options, cwd=tmp_path)
         assert done.returncode == 2 and text in done.stderr, done

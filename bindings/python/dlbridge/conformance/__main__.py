@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import pathlib
+import contextlib
+import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
 
-from . import engine, processes, quirks, report
+from . import engine, quirks, report
 from .adapters import Chosen
 from .catalogue import checks, groups
 from .options import count, seconds
@@ -81,26 +83,67 @@ def list_checks() -> None:
                 print(f"  {check.name} ({check.side}, {check.severity}): {check.title}")
 
 
+def outputs(given: argparse.Namespace) -> dict[str, Callable[[engine.Report, str], None]]:
+    """The files to write."""
+    ways = {
+        given.html: report.write_html,
+        given.json: report.write_json,
+        given.badge: report.write_badge,
+    }
+    return {path: write for path, write in ways.items() if path}
+
+
 def write(found: engine.Report, given: argparse.Namespace) -> None:
-    from rich.console import Console
+    """Writes the files, and then to the terminal, which may have been closed."""
+    for path, write_file in outputs(given).items():
+        try:
+            write_file(found, path)
+        except OSError as error:
+            raise SystemExit(f"{path}: {error.strerror}") from None
+    with printing():
+        from rich.console import Console
 
-    report.terminal(found, Console(), reproducers=given.reproducers)
-    if given.html:
-        report.write_html(found, given.html)
-    if given.json:
-        report.write_json(found, given.json)
-    if given.badge:
-        report.write_badge(found, given.badge)
+        class Terminal(Console):
+            def on_broken_pipe(self) -> None:
+                raise  # noqa: PLE0704  (in the handler of that exception; rich would end the process)
+
+        report.terminal(found, Terminal(), reproducers=given.reproducers)
 
 
-def waiting(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+@contextlib.contextmanager
+def printing() -> Iterator[None]:
+    """What is printed inside is lost if nobody reads it; that is no fault of the library."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (until the end)
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            say(f"the report cannot be printed: {error.strerror}")
+        # Python would try to write the rest at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def end(*_: object) -> None:
-    """Ends the processes of the run, which have a session of their own, and removes their files."""
-    processes.STOP.set()
-    sys.exit(128 + signal.SIGTERM)
+def say(text: str) -> None:
+    if sys.stderr is not None:
+        print(text, file=sys.stderr, flush=True)
+
+
+def end(number: int, _: object) -> None:
+    """Ends the run, whose processes have sessions of their own. Another signal changes nothing."""
+    for one in SIGNALS:
+        signal.signal(one, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def end_at_signals() -> None:
+    for one in SIGNALS:
+        if signal.getsignal(one) is not signal.SIG_IGN:  # as nohup demands
+            signal.signal(one, end)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -109,7 +152,7 @@ def main(argv: list[str] | None = None) -> int:
     except SystemExit as error:
         if not isinstance(error.code, str):
             raise
-        print(error.code, file=sys.stderr)
+        say(error.code)
         return NOT_RUN
 
 
@@ -117,21 +160,20 @@ def _run(argv: list[str] | None) -> int:
     arguments = parser()
     given = arguments.parse_args(argv)
     if given.list:
-        list_checks()
+        with printing():
+            list_checks()
         return 0
     library = chosen(arguments, given)
     library.check()
-    for path in filter(None, (given.html, given.json, given.badge)):
-        if not pathlib.Path(path).absolute().parent.is_dir():
-            arguments.error(f"{path}: there is no such folder")
-    signal.signal(signal.SIGTERM, end)
+    report.check_files((given.adapter, given.quirks), (given.html, given.json, given.badge))
+    end_at_signals()
     known = quirks.read(given.quirks, checks()) if given.quirks else []
 
     def progress(outcome: Outcome) -> None:
         # What did not run is reported once, with its reason.
         if not outcome.good and outcome.status != UNSTARTED:
             mark = ", known" if quirks.names(known, outcome) else ""
-            print(f"{outcome.status} {outcome.name}{mark}", file=sys.stderr, flush=True)
+            say(f"{outcome.status} {outcome.name}{mark}")
 
     found = engine.run(
         library,
@@ -142,8 +184,8 @@ def _run(argv: list[str] | None) -> int:
         jobs=given.jobs,
         together=given.together,
         known=known,
-        progress=None if sys.stdout.isatty() else progress,
-        waiting=waiting,
+        progress=None if sys.stdout is not None and sys.stdout.isatty() else progress,
+        waiting=say,
     )
     write(found, given)
     if found.unstarted:

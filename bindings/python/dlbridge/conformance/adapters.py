@@ -11,6 +11,7 @@ import importlib.util
 import inspect
 import pathlib
 import sys
+import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -93,7 +94,7 @@ class Adapter:
         """The elements in C order. By default the buffer protocol, else the array's own export."""
         with contextlib.suppress(TypeError, BufferError, ValueError):
             return memoryview(array).tobytes()
-        struct = capsules.look(self.export(array))  # holds the capsule, and so the memory of a copy
+        struct = self._struct(array)  # holds the capsule, and so the memory of a copy
         return capsules.describe(struct).elements()
 
     def shape(self, array: Any) -> tuple[int, ...]:
@@ -162,7 +163,18 @@ class Adapter:
 
     def describe(self, array: Any) -> capsules.Description:
         """The fields of the struct that the array exports."""
-        return capsules.describe(capsules.look(self.export(array)))
+        return capsules.describe(self._struct(array))
+
+    def _struct(self, array: Any) -> Any:
+        try:
+            capsule = self.export(array)
+        except BufferError as error:
+            # A legacy capsule has no flag for an array that is only read.
+            try:
+                capsule = self.export(array, max_version=capsules.NEWEST)
+            except Exception:
+                raise error from None
+        return capsules.look(capsule)
 
     def needs(self, *names: str) -> None:
         """Skips a check whose name, dtype or layout is declared unsupported."""
@@ -183,16 +195,14 @@ class FileAdapter(Adapter):
 
     def __init__(self, path: str) -> None:
         file = pathlib.Path(path).absolute()
-        sys.path.insert(0, str(file.parent))
-        spec = importlib.util.spec_from_file_location(file.stem, file)
-        assert spec is not None and spec.loader is not None
-        self._module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(self._module)
+        self._module = _loaded(file)
         self.title = file.stem
         self.code = _CODE_OF_FILE.format(folder=str(file.parent), module=file.stem)
         found = vars(self._module)
         for name in self._FUNCTIONS:
             if name in found:
+                if not callable(found[name]):
+                    raise SystemExit(f"{path}: {name} is a function, not {found[name]!r}")
                 setattr(self, name, _replaced(found[name]))
         for name in self._VALUES:
             if name in found:
@@ -210,6 +220,27 @@ class FileAdapter(Adapter):
 
     def version(self) -> str:
         return str(getattr(self._module, "version", ""))
+
+
+def _loaded(file: pathlib.Path) -> types.ModuleType:
+    """The module of an adapter file. The modules beside it can be imported."""
+    if file.suffix != ".py":
+        raise SystemExit(f"{file}: expected a file of Python, whose name ends with .py")
+    if file.stem in sys.stdlib_module_names or _is_installed(file.stem):
+        raise SystemExit(f"{file}: its name hides the module {file.stem}; rename the file")
+    sys.path.insert(0, str(file.parent))
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _is_installed(name: str) -> bool:
+    with contextlib.suppress(ImportError, ValueError):
+        spec = importlib.util.find_spec(name)
+        return spec is not None and "site-packages" in str(spec.origin)
+    return False
 
 
 def _is_names(value: Any) -> bool:
@@ -332,6 +363,8 @@ class Chosen:
 
     def check(self) -> None:
         """Exits with a message for a file that does not exist."""
+        if self.file and pathlib.Path(self.file).is_dir():
+            raise SystemExit(f"{self.file} is a folder: name a file of Python")
         if self.file and not pathlib.Path(self.file).is_file():
             raise SystemExit(f"no such adapter: {self.file}")
 

@@ -53,7 +53,7 @@ def judge(kit: Kit, fields: dict[str, Any], accepted: Callable[[str], None]) -> 
         found = _description(kit, array)
         accepted(found)
         with contextlib.suppress(Exception):
-            if 0 <= capsules.product(kit.adapter.shape(array)) <= LARGEST:
+            if 0 <= capsules.product(kit.shape(array)) <= LARGEST:
                 kit.adapter.read(array)
         raise Failure(_wanted(fields), found)
     del array
@@ -66,7 +66,7 @@ def _program(fields: dict[str, Any]) -> Callable[[str, Tensor], str]:
 
 def _description(kit: Kit, array: Any) -> str:
     try:
-        return f"an array of shape {kit.adapter.shape(array)}"
+        return f"an array of shape {kit.shape(array)}"
     except Exception as error:
         return f"{type(array).__name__} without a shape: {message(error)}"
 

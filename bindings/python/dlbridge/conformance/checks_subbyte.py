@@ -64,8 +64,8 @@ def _arrives(kit: Kit, dtype: str, padded: bool) -> None:
     array, error = kit.attempt(tensor, program)
     if error is not None:
         raise Skip(f"rejected: {message(error)}")
-    if kit.adapter.shape(array) != (3, 4):
-        raise Failure("an array of shape (3, 4)", f"shape {kit.adapter.shape(array)}")
+    if kit.shape(array) != (3, 4):
+        raise Failure("an array of shape (3, 4)", f"shape {kit.shape(array)}")
     with kit.fixed():
         codes = _codes(kit, array, dtype)
     if codes != values.bits(dtype):

@@ -12,7 +12,7 @@ import os
 import pathlib
 import resource
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from . import frameworks, processes, quirks
@@ -124,19 +124,19 @@ class Report:
 def select(patterns: Iterable[str] = ()) -> list[Check]:
     """The checks whose name or group matches one of the patterns; all without patterns."""
     wanted = list(patterns)
-    found = [
-        check
-        for check in checks().values()
-        if not wanted
-        or any(
-            fnmatch.fnmatch(name, pattern)
-            for pattern in wanted
-            for name in (check.name, check.group)
-        )
-    ]
-    if not found:
-        raise SystemExit(f"no check or group matches {', '.join(wanted)}")
-    return found
+    if not wanted:
+        return list(checks().values())
+    found: set[str] = set()
+    for pattern in wanted:
+        named = [check.name for check in checks().values() if _matches(check, pattern)]
+        if not named:
+            raise SystemExit(f"no check or group matches {pattern!r}")
+        found.update(named)
+    return [check for check in checks().values() if check.name in found]
+
+
+def _matches(check: Check, pattern: str) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) for name in (check.name, check.group))
 
 
 def run(
@@ -160,11 +160,12 @@ def run(
     parts = [[check for check in selected if check.group == group] for group in groups()]
     if together:
         parts = [selected]
+    processes.open_standard_streams()
     report = Report(chosen.label, "", _today(), rounds, {})
     limits = processes.Limits(limit, limit if loading is None else loading)
     starting = _once_told(chosen, limits, waiting)
     began = _cpu_seconds()
-    with concurrent.futures.ThreadPoolExecutor(jobs or 2) as pool:
+    with _stopping(concurrent.futures.ThreadPoolExecutor(jobs or 2)) as pool:
         started = [
             (pool.submit(_group, chosen, part, rounds, limits, starting), part)
             for part in parts
@@ -189,6 +190,21 @@ def run(
     quirks.enter(report.outcomes, known or [])
     report.seconds = round(_cpu_seconds() - began, 1)
     return report
+
+
+@contextlib.contextmanager
+def _stopping(
+    pool: concurrent.futures.ThreadPoolExecutor,
+) -> Iterator[concurrent.futures.ThreadPoolExecutor]:
+    """Ends the processes of the run if the user or a signal breaks it off."""
+    with pool:
+        try:
+            yield pool
+        except BaseException:
+            processes.STOP.set()
+            pool.shutdown(cancel_futures=True)
+            processes.STOP.clear()
+            raise
 
 
 def _once_told(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import operator
 import os
 import traceback
 from collections.abc import Callable, Iterator
@@ -283,12 +284,21 @@ class Kit:
         return array
 
     def compare(self, array: Any, wanted: bytes, shape: tuple[int, ...]) -> None:
-        found = self.adapter.shape(array)
+        found = self.shape(array)
         if found != shape:
             raise Failure(f"an array of shape {shape}", f"shape {found}", "wrong answer")
         bits = self.read(array)
         if bits != wanted:
             raise Failure(*apart(wanted, bits), "wrong answer")
+
+    def shape(self, array: Any) -> tuple[int, ...]:
+        """The array's extents as the adapter reads them, in any sequence of integers."""
+        given = self.adapter.shape(array)
+        try:
+            return tuple(map(operator.index, given))
+        except TypeError:
+            wanted = "a sequence of integers from shape(array) of the adapter"
+            raise Failure(wanted, f"{given!r}", "wrong answer") from None
 
     def read(self, array: Any) -> bytes:
         """The array's elements as the adapter reads them."""

@@ -74,8 +74,10 @@ class _Runs:
     """Runs each group once, when its first outcome is needed."""
 
     def __init__(self, config: pytest.Config, chosen: Any) -> None:
-        from . import catalogue, options, quirks
+        from . import catalogue, options, quirks, report
 
+        read = (chosen.file, _option(config, "quirks"))
+        report.check_files(read, (_option(config, "html"),))
         self.chosen = chosen
         self.rounds = _number(config, "rounds", options.count, 100_000)
         self.limit = _number(config, "limit", options.seconds, 120.0)

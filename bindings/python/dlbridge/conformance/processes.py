@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import ctypes
 import dataclasses
 import faulthandler
 import json
@@ -90,7 +91,7 @@ def _survived(status: int | None, limit: float) -> str:
     return "each call returns or raises, and the process lives on"
 
 
-# Set to end all runs: by a signal, which reaches the main thread only.
+# Set to end a run: the main thread learns of a signal, others wait for the processes.
 STOP = threading.Event()
 
 
@@ -128,8 +129,10 @@ def _ask_for_frames(child: subprocess.Popen[bytes]) -> None:
         child.wait(timeout=5)
 
 
+_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 # Names the folder of a process in its environment, and in that of all that it starts.
 _MARK = "DLBRIDGE_CONFORMANCE_PROCESS"
+_PARENT = "DLBRIDGE_CONFORMANCE_PARENT"
 
 
 def _end(child: subprocess.Popen[bytes], folder: pathlib.Path) -> None:
@@ -143,6 +146,23 @@ def _end(child: subprocess.Popen[bytes], folder: pathlib.Path) -> None:
         with contextlib.suppress(OSError):
             if mark in file.read_bytes().split(b"\0"):
                 os.kill(int(file.parent.name), signal.SIGKILL)
+
+
+def open_standard_streams() -> None:
+    """A standard stream that is closed would give its number to a file that processes share."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number
+
+
+def _end_with_parent(parent: int) -> None:
+    """The process dies with the thread that started it, where the system offers that."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)  # it has died already
 
 
 class Files:
@@ -197,11 +217,16 @@ _LINES, _COLUMNS = 12, 300
 _THREADS = 4
 
 
+def printable(text: str) -> str:
+    """A library's messages may have control characters, and lone surrogates."""
+    return "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
+
+
 def _said(log: str) -> str:
     """Some lines of a log: faulthandler's report, which names the guilty frame first, or the end of
     it, which is a traceback of Python."""
     fault = log.rfind(_FAULT)
-    lines = [line.rstrip()[:_COLUMNS] for line in log[max(fault, 0) :].splitlines()]
+    lines = [printable(line.rstrip()[:_COLUMNS]) for line in log[max(fault, 0) :].splitlines()]
     kept = [line for line in lines if line]
     return "\n".join(kept[:_LINES] if fault >= 0 else kept[-_LINES:])
 
@@ -256,7 +281,7 @@ def _once(
         stdout=files.log,
         stderr=files.log,
         pass_fds=files.shared,
-        env={**environment, _MARK: str(folder)},
+        env={**environment, _MARK: str(folder), _PARENT: str(os.getpid())},
         start_new_session=True,
     )
     try:
@@ -354,6 +379,7 @@ def _close_inherited(paths: list[str]) -> None:
 
 def serve(work: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], None]) -> None:
     """Calls `work` with the plan and a function that writes a record; both files are arguments."""
+    _end_with_parent(int(os.environ.get(_PARENT, os.getppid())))
     faulthandler.enable()
     warnings.simplefilter("ignore")
     process = os.getpid()

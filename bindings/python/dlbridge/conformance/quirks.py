@@ -25,7 +25,7 @@ def read(path: str, names: Mapping[str, Any]) -> list[dict[str, str]]:
     """The quirks of a file. Exits with a message for a file that is wrong."""
     try:
         table = tomllib.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # also of the encoding
         raise SystemExit(f"{path}: {error}") from None
     quirks = table.pop("quirk", [])
     if table:
@@ -36,6 +36,11 @@ def read(path: str, names: Mapping[str, Any]) -> list[dict[str, str]]:
         missing = sorted(name for name in _KEYS if not quirk.get(name))
         if missing:
             raise SystemExit(f"{path}: a quirk lacks {', '.join(missing)}: {quirk}")
+        unknown = sorted(set(quirk) - _KEYS)
+        if unknown:
+            raise SystemExit(
+                f"{path}: a quirk has {', '.join(unknown)}, which means nothing: {quirk}"
+            )
         wrong = sorted(name for name in quirk if not isinstance(quirk[name], str))
         if wrong:
             raise SystemExit(f"{path}: {', '.join(wrong)} of a quirk is no text: {quirk}")

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .catalogue import checks, groups
@@ -19,6 +21,22 @@ if TYPE_CHECKING:
 _SHOWN = 4
 # Reasons of skipped checks that the terminal shows.
 _REASONS = 12
+
+
+def check_files(read: Iterable[str | None], written: Iterable[str | None]) -> None:
+    """Exits with a message for files that cannot be written, or would overwrite another one."""
+    seen = {pathlib.Path(path).resolve() for path in read if path}
+    for path in filter(None, written):
+        file = pathlib.Path(path).resolve()
+        if file in seen:
+            raise SystemExit(f"{path}: another option names this file too")
+        seen.add(file)
+        if file.is_dir():
+            raise SystemExit(f"{path} is a folder")
+        if not file.parent.is_dir():
+            raise SystemExit(f"{path}: there is no such folder")
+        if not os.access(file if file.exists() else file.parent, os.W_OK):
+            raise SystemExit(f"{path}: it cannot be written")
 
 
 def terminal(report: Report, console: Console, *, reproducers: bool = False) -> None:

@@ -39,12 +39,6 @@ def kit_of(chosen: dict[str, Any], rounds: int = 100_000) -> Kit:
     return kit
 
 
-def printable(text: str) -> str:
-    """A library's messages may have control characters, and be long."""
-    kept = (one if one.isprintable() or one == "\n" else "?" for one in text[:LONGEST])
-    return "".join(kept)
-
-
 def judged(kit: Kit, name: str) -> dict[str, Any]:
     """Runs one check; any exception is its outcome."""
     began = time.monotonic()
@@ -64,7 +58,7 @@ def judged(kit: Kit, name: str) -> dict[str, Any]:
         cell = {"status": FAILED, "expected": "an answer of the library and its adapter"}
         found = message(error) + place(error)
         cell |= {"found": found, "severity": "", "reproducer": kit.reproducer}
-    cell = {name: printable(text) for name, text in cell.items()}
+    cell = {name: processes.printable(text[:LONGEST]) for name, text in cell.items()}
     return {**cell, "seconds": round(time.monotonic() - began, 3)}
 
 
@@ -80,6 +74,11 @@ def _print_of_library(error: Exception) -> None:
 def run(plan: dict[str, Any], record: Callable[[dict[str, Any]], None]) -> None:
     try:
         kit = kit_of(plan["chosen"], plan["rounds"])
+    except SystemExit as error:
+        # Of the kit with a message, or of the adapter.
+        if not isinstance(error.code, str):
+            sys.exit(f"{error!r} while the library was loaded")
+        raise
     except Exception as error:
         _print_of_library(error)
         sys.exit(1)
@@ -88,9 +87,10 @@ def run(plan: dict[str, Any], record: Callable[[dict[str, Any]], None]) -> None:
     # of objects, is not looked at each time.
     gc.collect()
     gc.freeze()
-    record({"versions": {"title": kit.adapter.title, "version": kit.adapter.version()}})
+    versions = {"title": kit.adapter.title, "version": kit.adapter.version()}
+    record({"versions": {name: processes.printable(text) for name, text in versions.items()}})
     sides = {"producer": kit.adapter.has_producer, "consumer": kit.adapter.has_consumer}
-    kit.announce = lambda text: record({"reproducer": printable(text)})
+    kit.announce = lambda text: record({"reproducer": processes.printable(text[:LONGEST])})
     for (name,) in plan["steps"]:
         record({"begin": [name]})
         if not sides[plan["sides"][name]]:
