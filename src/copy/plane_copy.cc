@@ -142,15 +142,23 @@ char* TargetAt(const Plane& plane, char* to, int64_t row, int64_t column) {
   return to + (row * plane.row.to + column * plane.column.to);
 }
 
-// Copies element by element; `inner` is the longer axis.
+// Copies element by element; `inner` is the longer axis. It takes four elements at a time: counting
+// takes about as long as a load and a store.
 template <class Move>
 DLBRIDGE_INLINE void CopyPart(const Move& move, const PlaneAxis& outer, const PlaneAxis& inner,
                               const char* from, char* to) {
+  const int64_t fours = inner.extent - inner.extent % 4;
   for (int64_t i = 0; i < outer.extent; ++i) {
     const char* source = from + i * outer.from;
     char* target = to + i * outer.to;
-    for (int64_t j = 0; j < inner.extent; ++j) {
-      move(source + j * inner.from, target + j * inner.to);
+    for (int64_t j = 0; j < fours; j += 4, source += 4 * inner.from, target += 4 * inner.to) {
+      move(source, target);
+      move(source + inner.from, target + inner.to);
+      move(source + 2 * inner.from, target + 2 * inner.to);
+      move(source + 3 * inner.from, target + 3 * inner.to);
+    }
+    for (int64_t j = fours; j < inner.extent; ++j, source += inner.from, target += inner.to) {
+      move(source, target);
     }
   }
 }
