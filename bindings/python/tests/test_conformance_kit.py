@@ -437,6 +437,8 @@ def hanging(tmp_path, *line):
         [*line, "--checks", "values", "--checks", "copy-true"],
         cwd=tmp_path,
         env={**os.environ, "TMPDIR": str(folder)},
+        stderr=subprocess.PIPE,
+        text=True,
         # A test runner in the background may ignore it, which children inherit.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
@@ -462,7 +464,9 @@ def test_a_signal_ends_the_processes_and_removes_their_files(tmp_path, number):
     run, process = hanging(tmp_path)
     assert list((tmp_path / "files").iterdir())
     run.send_signal(number)
-    assert run.wait(timeout=60) == 128 + number
+    said = run.communicate(timeout=60)[1]
+    assert run.returncode == 128 + number
+    assert said == f"stopped by {number.name}: there is no report\n"
     assert not list((tmp_path / "files").iterdir())
     assert ends(process)
 
@@ -472,7 +476,7 @@ def test_a_process_ends_with_a_kit_that_is_killed(tmp_path):
     pytest.importorskip("rich")
     run, process = hanging(tmp_path)
     run.kill()
-    run.wait()
+    run.communicate()
     assert ends(process)
 
 

@@ -134,6 +134,8 @@ def end(number: int, _: object) -> None:
     """Ends the run, whose processes have sessions of their own. Another signal changes nothing."""
     for one in SIGNALS:
         signal.signal(one, signal.SIG_IGN)
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        say(f"stopped by {signal.Signals(number).name}: there is no report")
     sys.exit(128 + number)
 
 
