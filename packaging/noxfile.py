@@ -117,7 +117,7 @@ def bundle_symbols(session):
     same_names(symbols_of(folder, cxx, "-O2"), set())
     needs = set(dynamic(folder / "libone.so", "NEEDED"))
     demand(needs <= {"libc.so.6", "libdl.so.2", "libpthread.so.0"}, f"it needs {needs}")
-    visible = "-O0 -DDLBRIDGE_PREFIX=my_ '-DDLBRIDGE_API=__attribute__((visibility(\"default\")))'"
+    visible = "-O2 -DDLBRIDGE_PREFIX=my_ '-DDLBRIDGE_API=__attribute__((visibility(\"default\")))'"
     same_names(symbols_of(folder, cxx, visible), {f"my_{name}" for name in generator.symbols()})
 
 
