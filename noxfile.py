@@ -662,13 +662,13 @@ def run_tidy(session, mode):
 
 @stage
 def tidy(session):
-    """clang-tidy on the library and the tool, without its static analyzer."""
+    """clang-tidy on the library, without its static analyzer."""
     run_tidy(session, "library")
 
 
 @stage
 def tidy_deep(session):
-    """clang-tidy on the library with the static analyzer."""
+    """clang-tidy on the library with the static analyzer, and on the tool."""
     run_tidy(session, "deep")
 
 

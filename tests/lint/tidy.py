@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """clang-tidy on the files of a compile database, side by side; prints each complaint once.
 
-tidy.py BUILD library    the library and the command-line tool, without the static analyzer
-tidy.py BUILD deep       the library with all checks of .clang-tidy
+tidy.py BUILD library    the library, without the static analyzer
+tidy.py BUILD deep       the library with all checks of .clang-tidy; the command-line tool
 tidy.py BUILD tests      all other files with the checks that fit tests
 """
 
@@ -24,8 +24,8 @@ TESTS = (
     "-clang-analyzer-*,-bugprone-*,bugprone-use-after-move,bugprone-sizeof-*,bugprone-suspicious-*,"
     "bugprone-string-*,bugprone-copy-*,bugprone-macro-*,bugprone-unused-raii,bugprone-misplaced-*"
 )
-# The analyzer would follow the tool's header-only libraries for minutes. The tool joins short
-# texts, where `a + b` reads better than `append`.
+# The tool's header-only libraries take as long as the whole library, and the analyzer would follow
+# them for minutes. The tool joins short texts, where `a + b` reads better than `append`.
 TOOL = f"{LIBRARY},-performance-inefficient-string-concatenation"
 
 
@@ -46,17 +46,15 @@ def jobs(build, mode):
     """Pairs of a file and the options for it."""
     files = database(build)
     project = ["-p", str(build), "--extra-arg=-Wno-unknown-warning-option"]
-    if mode == "deep":
-        return [(name, project) for name in files if name.startswith("src/")]
+
+    def checked(folders, *options):
+        return [(name, [*project, *options]) for name in files if name.startswith(folders)]
+
     if mode == "library":
-        checks = {"tool/src/": TOOL, "src/": LIBRARY}
-        return [
-            (name, [*project, f"--checks={left_out}"])
-            for folder, left_out in checks.items()
-            for name in files
-            if name.startswith(folder)
-        ]
-    found = [(name, [*project, f"--checks={TESTS}"]) for name in files if name.startswith(OTHERS)]
+        return checked("src/", f"--checks={LIBRARY}")
+    if mode == "deep":
+        return checked("tool/src/", f"--checks={TOOL}") + checked("src/")
+    found = checked(OTHERS, f"--checks={TESTS}")
     return found + [(name, ["--", "-Iinclude"]) for name in scripted()]
 
 
