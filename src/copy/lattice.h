@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A permuted rectangle: rows that are adjacent in the source, and columns that are adjacent in the
-// target. A row or a column may combine several axes, so tables have the offset
-// of each row in the target and of each column in the source.
+// target. A row or a column may combine several axes, so tables have the offset of each row in the
+// target and of each column in the source.
 #ifndef DLBRIDGE_SRC_COPY_LATTICE_H_
 #define DLBRIDGE_SRC_COPY_LATTICE_H_
 

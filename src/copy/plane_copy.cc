@@ -151,14 +151,15 @@ DLBRIDGE_INLINE void CopyPart(const Move& move, const PlaneAxis& outer, const Pl
   for (int64_t i = 0; i < outer.extent; ++i) {
     const char* source = from + i * outer.from;
     char* target = to + i * outer.to;
-    for (int64_t j = 0; j < fours; j += 4, source += 4 * inner.from, target += 4 * inner.to) {
-      move(source, target);
-      move(source + inner.from, target + inner.to);
-      move(source + 2 * inner.from, target + 2 * inner.to);
-      move(source + 3 * inner.from, target + 3 * inner.to);
+    const auto copy = [&](int64_t j) { move(source + j * inner.from, target + j * inner.to); };
+    for (int64_t j = 0; j < fours; j += 4) {
+      copy(j);
+      copy(j + 1);
+      copy(j + 2);
+      copy(j + 3);
     }
-    for (int64_t j = fours; j < inner.extent; ++j, source += inner.from, target += inner.to) {
-      move(source, target);
+    for (int64_t j = fours; j < inner.extent; ++j) {
+      copy(j);
     }
   }
 }
