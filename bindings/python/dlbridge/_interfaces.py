@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import collections
 import operator
 import re
 import sys
@@ -24,13 +24,9 @@ _FOREIGN = ">" if sys.byteorder == "little" else "<"
 _VERSIONS = {"__array_interface__": (3,), "__cuda_array_interface__": (2, 3)}
 
 
-@dataclasses.dataclass(frozen=True)
-class _Layout:
-    """An interface's description of its elements."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    strides: tuple[int, ...] | None  # in elements
+# An interface's description of its elements; strides count elements. To load dataclasses
+# takes two fifths of the time of this module, and typing.NamedTuple loads more with CPython 3.15 (see abi.py).
+_Layout = collections.namedtuple("_Layout", ("shape", "dtype", "strides"))
 
 
 def from_interface(
