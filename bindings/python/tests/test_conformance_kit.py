@@ -302,20 +302,19 @@ def test_a_number_that_makes_no_run_is_refused(capsys, option, value):
     assert last.endswith(f"found {value!r}")
 
 
-def test_an_option_of_pytest_is_refused_too(tmp_path):
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("rounds", "0", "--dlpack-rounds: expected a whole number from 1 on, found '0'"),
+        ("html", "nowhere/report.html", "nowhere/report.html: there is no such folder"),
+    ],
+)
+def test_an_option_of_pytest_is_refused_too(tmp_path, option, value, message):
     options = ("-p", "no:cacheprovider", "-p", "dlbridge.conformance.plugin")
-    asked = ("--dlpack-framework", "numpy", "--dlpack-rounds", "0")
+    asked = ("--dlpack-framework", "numpy", f"--dlpack-{option}", value)
     done = command("pytest", *plugin_options(options), *asked, tmp_path, cwd=tmp_path)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "--dlpack-rounds: expected a whole number from 1 on, found '0'" in done.stderr
-
-
-def test_a_file_that_pytest_cannot_write_is_refused_too(tmp_path):
-    options = ("-p", "no:cacheprovider", "-p", "dlbridge.conformance.plugin")
-    asked = ("--dlpack-framework", "numpy", "--dlpack-html", "nowhere/report.html")
-    done = command("pytest", *plugin_options(options), *asked, tmp_path, cwd=tmp_path)
-    assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "nowhere/report.html: there is no such folder" in done.stderr
+    assert message in done.stderr
 
 
 def test_an_adapter_that_does_not_exist_is_named_at_once(tmp_path):
@@ -426,13 +425,12 @@ def make(request):
 """
 
 
-def hanging(tmp_path, *line):
-    """Starts the command, or `line`, with a library that hangs; returns it and the library's
-    process."""
+def hanging(tmp_path):
+    """Starts the command with a library that hangs; returns it and the library's process."""
     file, begun, folder = tmp_path / "hangs.py", tmp_path / "begun", tmp_path / "files"
     file.write_text(HANGS.format(begun=str(begun)))
     folder.mkdir()
-    line = line or (sys.executable, "-B", "-m", "dlbridge.conformance", "--adapter", str(file))
+    line = (sys.executable, "-B", "-m", "dlbridge.conformance", "--adapter", str(file))
     run = subprocess.Popen(
         [*line, "--checks", "values", "--checks", "copy-true"],
         cwd=tmp_path,
@@ -510,6 +508,8 @@ def test_an_error_without_a_text_has_its_name():
 
 def test_texts_of_a_library_are_made_printable():
     assert processes.printable("a\x1b[31m\udc80\nb") == "a?[31m?\nb"
+    assert worker.printable("a\x1b[31m\udc80\nb" + "c" * 10000).startswith("a?[31m?\nbc")
+    assert len(worker.printable("c" * 100000)) == worker.LONGEST
 
 
 # --------------------------------------------------------------------------------------- quirks

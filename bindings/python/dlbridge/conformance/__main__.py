@@ -8,7 +8,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from . import engine, quirks, report
 from .adapters import Chosen
@@ -83,21 +83,17 @@ def list_checks() -> None:
                 print(f"  {check.name} ({check.side}, {check.severity}): {check.title}")
 
 
-def outputs(given: argparse.Namespace) -> dict[str, Callable[[engine.Report, str], None]]:
-    """The files to write."""
-    ways = {
-        given.html: report.write_html,
-        given.json: report.write_json,
-        given.badge: report.write_badge,
-    }
-    return {path: write for path, write in ways.items() if path}
+# The options that name a file to write.
+WAYS = {"html": report.write_html, "json": report.write_json, "badge": report.write_badge}
 
 
 def write(found: engine.Report, given: argparse.Namespace) -> None:
     """Writes the files, and then to the terminal, which may have been closed."""
-    for path, write_file in outputs(given).items():
+    for name, write_file in WAYS.items():
+        path = getattr(given, name)
         try:
-            write_file(found, path)
+            if path:
+                write_file(found, path)
         except OSError as error:
             raise SystemExit(f"{path}: {error.strerror}") from None
     with printing():
@@ -167,7 +163,7 @@ def _run(argv: list[str] | None) -> int:
         return 0
     library = chosen(arguments, given)
     library.check()
-    report.check_files((given.adapter, given.quirks), (given.html, given.json, given.badge))
+    report.check_files((given.adapter, given.quirks), map(vars(given).get, WAYS))
     end_at_signals()
     known = quirks.read(given.quirks, checks()) if given.quirks else []
 

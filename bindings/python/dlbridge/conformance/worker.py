@@ -39,6 +39,10 @@ def kit_of(chosen: dict[str, Any], rounds: int = 100_000) -> Kit:
     return kit
 
 
+def printable(text: str) -> str:
+    return processes.printable(text[:LONGEST])
+
+
 def judged(kit: Kit, name: str) -> dict[str, Any]:
     """Runs one check; any exception is its outcome."""
     began = time.monotonic()
@@ -58,7 +62,7 @@ def judged(kit: Kit, name: str) -> dict[str, Any]:
         cell = {"status": FAILED, "expected": "an answer of the library and its adapter"}
         found = message(error) + place(error)
         cell |= {"found": found, "severity": "", "reproducer": kit.reproducer}
-    cell = {name: processes.printable(text[:LONGEST]) for name, text in cell.items()}
+    cell = {name: printable(text) for name, text in cell.items()}
     return {**cell, "seconds": round(time.monotonic() - began, 3)}
 
 
@@ -88,9 +92,9 @@ def run(plan: dict[str, Any], record: Callable[[dict[str, Any]], None]) -> None:
     gc.collect()
     gc.freeze()
     versions = {"title": kit.adapter.title, "version": kit.adapter.version()}
-    record({"versions": {name: processes.printable(text) for name, text in versions.items()}})
+    record({"versions": {name: printable(text) for name, text in versions.items()}})
     sides = {"producer": kit.adapter.has_producer, "consumer": kit.adapter.has_consumer}
-    kit.announce = lambda text: record({"reproducer": processes.printable(text[:LONGEST])})
+    kit.announce = lambda text: record({"reproducer": printable(text)})
     for (name,) in plan["steps"]:
         record({"begin": [name]})
         if not sides[plan["sides"][name]]:
