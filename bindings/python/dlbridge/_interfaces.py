@@ -24,8 +24,8 @@ _FOREIGN = ">" if sys.byteorder == "little" else "<"
 _VERSIONS = {"__array_interface__": (3,), "__cuda_array_interface__": (2, 3)}
 
 
-# An interface's description of its elements; strides count elements. To load dataclasses
-# takes two fifths of the time of this module, and typing.NamedTuple loads more with CPython 3.15 (see abi.py).
+# An interface's description of its elements; strides count elements. To load dataclasses would take
+# two fifths of the time of this import, and typing.NamedTuple loads more in CPython 3.15 (abi.py).
 _Layout = collections.namedtuple("_Layout", ("shape", "dtype", "strides"))
 
 
