@@ -28,7 +28,8 @@ SLACK = 2
 SECTIONS = {
     "core": "python3 -B bench/budget.py record build/budget",
     "rust": "nox -f bindings/rust/noxfile.py -s instructions -- record",
-    "python": "nox -f bindings/python/noxfile.py -s instructions -- record",
+    "python": "DLBRIDGE_WHEELS=native DLBRIDGE_PYTHONS=3.11 nox -f bindings/python/noxfile.py "
+    "-s instructions -- record",
 }
 
 

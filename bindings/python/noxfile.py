@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the wheels of the package and checks them.
 
-nox -f bindings/python/noxfile.py                   the checks of each commit
+nox -f bindings/python/noxfile.py                   tests, types, extensions of CPython 3.11
 nox -f bindings/python/noxfile.py -s quick          the tests alone, with this machine's compiler
 nox -f bindings/python/noxfile.py -t nightly        the checks that only a nightly run does
 nox -f bindings/python/noxfile.py -t selftest       the checks report faults
@@ -9,7 +9,9 @@ nox -f bindings/python/noxfile.py -s tests-3.11 -- -k copy    some tests of one 
 nox -f bindings/python/noxfile.py -s develop        an editable install, for work on the package
 
 Wheels and the source distribution are written to build/wheels. A wheel is built only if its sources
-changed. DLBRIDGE_OUTCOMES_DIR names the folder for python.jsonl, the results of the corpus.
+changed. With DLBRIDGE_WHEELS=native this machine's compiler builds them, in build/wheels-native,
+and the tests that take seconds each are left out, as for each commit. DLBRIDGE_OUTCOMES_DIR names
+the folder for python.jsonl, the results of the corpus.
 """
 
 import functools
@@ -29,6 +31,7 @@ from foreign import build  # noqa: E402
 from maven import python_of  # noqa: E402
 from sessions import (  # noqa: E402
     HERE,
+    NATIVE,
     ROOT,
     WHEELS,
     configure,
@@ -64,14 +67,14 @@ if shutil.which("ccache"):
 @nox.session
 def wheels(session):
     """Builds the wheels. They run with glibc 2.17 and later."""
-    build_wheels(session, WHEELS, SCRATCH / "wheels")
+    build_wheels(session, WHEELS, SCRATCH / WHEELS.name)
 
 
 def build_tags():
     return [tag for version, tag in TAGS.items() if interpreter(version)]
 
 
-@nox.session(requires=["wheels"], tags=["nightly"])
+@nox.session(requires=["wheels"], tags=["nightly"], default=False)
 def rules(session):
     """The wheels' contents, needed libraries, symbols and hardening; the limited API."""
     install_pinned(session, REQUIREMENTS / "wheels.txt")
@@ -128,6 +131,9 @@ def sdist(session):
 # ---------------------------------------------------------------------------------------- tests
 
 
+QUICK = ("-m", "not long")  # `-- -m long` chooses the others
+
+
 def run_tests(session, *chosen, **environment):
     """Runs pytest outside the checkout's package folder, so that it imports the installed one."""
     SCRATCH.mkdir(parents=True, exist_ok=True)
@@ -145,13 +151,13 @@ def tests(session):
         folder = ROOT / os.environ.get("DLBRIDGE_OUTCOMES_DIR", SCRATCH)
         folder.mkdir(parents=True, exist_ok=True)
         outcomes = {"DLBRIDGE_OUTCOMES": str(folder / "python.jsonl")}
-    run_tests(session, **outcomes)
+    run_tests(session, *(QUICK if NATIVE else ()), **outcomes)
 
 
 # A commit is tested with one interpreter; the others are left to the night.
 for tested in (version for version in TESTED if version in CHOSEN):
-    options = {} if tested == "3.11" else {"tags": ["nightly"], "default": False}
-    nox.session(tests, name=f"tests-{tested}", python=tested, requires=["wheels"], **options)
+    options = {"requires": ["wheels"], "tags": ["nightly"], "default": tested == "3.11"}
+    nox.session(tests, name=f"tests-{tested}", python=tested, **options)
 
 
 @nox.session(python=False, requires=["wheels"], tags=["nightly"], default=False)
@@ -173,7 +179,7 @@ def newest(session):
     session.run(python, "-m", "pytest", *options, str(HERE / "tests"), external=True)
 
 
-@nox.session(python="3.11", requires=["wheels"])
+@nox.session(python="3.11", requires=["wheels"], tags=["nightly"])
 def extensions(session):
     """The examples of extensions, and the typed arguments of pybind11 and nanobind.
 
@@ -395,7 +401,7 @@ def develop(session):
 def quick(session):
     """The tests with this machine's compiler and the Python that runs nox; builds no wheel."""
     install_editable(session)
-    run_tests(session)
+    run_tests(session, *QUICK)
 
 
 @nox.session(python=False, requires=["wheels"], default=False)
@@ -450,7 +456,9 @@ def build_peer(session, package, nanobind, include):
 @nox.session(python="3.11", requires=["wheels"])
 def instructions(session):
     """dlbridge's own instructions in each exchange with NumPy fit bench/budget.json; `-- record`
-    records them."""
+    records them. The budget is that of the core's: this machine's compiler."""
+    if not NATIVE:
+        session.skip("it needs DLBRIDGE_WHEELS=native")
     if not shutil.which("valgrind"):
         session.error("not installed: valgrind")
     install_pinned(session, REQUIREMENTS / "tests.txt")

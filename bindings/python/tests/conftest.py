@@ -11,6 +11,10 @@ import pytest
 from cuda_drivers import driver, fake  # noqa: F401 fixtures of some modules
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes seconds; a commit's tests leave it out")
+
+
 def pytest_collection_finish():
     """Excludes objects created before the first test from the collections that tests start."""
     gc.collect()

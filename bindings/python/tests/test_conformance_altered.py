@@ -71,6 +71,7 @@ def found_with(monkeypatch, faults, names):
     return engine.run(chosen, names, rounds=ROUNDS, jobs=1, together=True).outcomes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("planted", RUNS, ids=range(len(RUNS)))
 def test_a_fault_is_found_and_its_program_shows_it(monkeypatch, planted):
     outcomes = found_with(monkeypatch, planted, [name for name, *_ in planted.values()])

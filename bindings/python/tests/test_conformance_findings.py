@@ -92,6 +92,7 @@ def are_shown(found, names, fault):
 
 
 @one_run
+@pytest.mark.long
 @pytest.mark.parametrize("fault", SHOWN)
 def test_a_reproducer_shows_the_fault_and_that_a_right_library_has_none(monkeypatch, fault):
     found = outcomes(monkeypatch, fault, *SHOWN[fault], together=fault in ONE_PROCESS)
@@ -110,6 +111,7 @@ TABLED = {
 
 
 @one_run
+@pytest.mark.long
 @pytest.mark.parametrize("fault", TABLED)
 def test_the_programs_of_a_table_show_its_fault(monkeypatch, fault):
     monkeypatch.setenv("PLANTED", fault)
@@ -285,6 +287,7 @@ def test_what_a_library_does_to_its_process_is_no_fault_of_its_deleter(monkeypat
     assert [one.status for one in found.outcomes.values()] == [PASSED] * 2, found.failures
 
 
+@pytest.mark.long
 def test_a_thread_that_lives_on_is_no_deleter_that_hangs(monkeypatch):
     found = outcomes(monkeypatch, "thread-lives", "deleter-after-exit", limit=8, loading=100)
     assert found["deleter-after-exit"].reason.startswith("Python does not end, since it waits")

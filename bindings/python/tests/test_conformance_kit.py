@@ -155,6 +155,7 @@ def test_the_right_consumer_is_checked(tmp_path):
     assert report.count(PASSED) > 20
 
 
+@pytest.mark.long
 def test_a_hostile_adapter_fails_its_tests_only(tmp_path):
     """It lies, hangs, crashes, exits, and returns things of the wrong type."""
     names = ["copy-false", "copy-true", "device-unknown", "version-old", "device-tuple"]
@@ -323,6 +324,7 @@ def test_an_adapter_that_does_not_exist_is_named_at_once(tmp_path):
     assert done.stderr == "no such adapter: nosuch.py\n"
 
 
+@pytest.mark.long
 def test_a_library_that_does_not_load_is_waited_for_aloud(tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "PATIENCE_SECONDS", 0.1)
     file = tmp_path / "sleeps.py"
@@ -350,6 +352,7 @@ def test_the_limit_binds_loading_too(tmp_path, given, least):
     assert rows["values"]["status"] == "unstarted"
 
 
+@pytest.mark.long
 def test_a_library_may_have_more_time_to_load_than_a_check(tmp_path):
     file = tmp_path / "slow.py"
     file.write_text(
@@ -478,6 +481,7 @@ def test_a_process_ends_with_a_kit_that_is_killed(tmp_path):
     assert ends(process)
 
 
+@pytest.mark.long
 def test_a_report_that_nobody_reads_changes_nothing(tmp_path):
     pytest.importorskip("rich")
     kit_line = f"{sys.executable} -B -m dlbridge.conformance"

@@ -101,6 +101,7 @@ def test_the_program_of_a_read_only_array_makes_one(framework, answer):
     assert status == 0 and answer in text, text
 
 
+@pytest.mark.long
 def test_the_program_of_another_layout_reads_where_the_tensor_is():
     """With a consumer that is right."""
     code = "import numpy\nconsume = numpy.from_dlpack\n"

@@ -48,6 +48,7 @@ def test_a_library_that_does_not_order_streams_fails_each_time(driver):
     assert all(texts[name].startswith("00 00 00 00") for name in late), texts
 
 
+@pytest.mark.long
 def test_the_programs_show_whether_streams_are_ordered(driver):
     """The program of each failure, with the wrong library and with the right one."""
     _, report = statuses("cuda_wrong")

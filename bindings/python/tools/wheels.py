@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-from sessions import HERE, ROOT, install_pinned
+from sessions import HERE, NATIVE, ROOT, install_pinned
 
 sys.path.insert(0, str(ROOT / "tests"))
 
@@ -86,24 +86,34 @@ def backend(session, python, folder):
     return str(found)
 
 
-def make_wheel(session, python, source, work, folder, zig):
-    """Builds one wheel of unpacked sources and names it after the glibc that it needs."""
+def make_wheel(session, python, source, work, folder):
+    """Builds one wheel of unpacked sources; a release's is named after the glibc that it needs."""
+    python = backend(session, python, work.with_name(f"{work.name}-tools"))
+    shutil.rmtree(work, ignore_errors=True)
+    plain = folder if NATIVE else work / "plain"
+    settings, environment = ({}, {}) if NATIVE else old_glibc(session, work)
+    settings["build-dir"] = work / "build"
+    settings["cmake.define.DLBRIDGE_WERROR"] = "ON"
+    pip = ("python", "-m", "pip", "--python", python, "wheel", "--quiet", "--no-deps")
+    options = ["--no-build-isolation", *(f"-C{name}={value}" for name, value in settings.items())]
+    session.run(*pip, *options, "--wheel-dir", str(plain), str(source), env=environment)
+    if not NATIVE:
+        [made] = plain.glob("*.whl")
+        platform = f"manylinux_2_17_{MACHINE}"
+        session.run(
+            "auditwheel", "repair", "--plat", platform, "--wheel-dir", str(folder), str(made)
+        )
+
+
+def old_glibc(session, work):
+    """The settings and the variables of a build by zig, which links for an old glibc."""
+    zig = need_zig(session)
     settings = {
-        "build-dir": work / "build",
-        "cmake.define.DLBRIDGE_WERROR": "ON",
         "cmake.define.CMAKE_TOOLCHAIN_FILE": HERE / "cmake/zig.cmake",
         "cmake.define.DLBRIDGE_ZIG": zig,
         "cmake.define.DLBRIDGE_ZIG_TARGET": f"{MACHINE}-linux-gnu.2.17",
     }
-    shutil.rmtree(work, ignore_errors=True)
-    environment = compilers(work.with_name("programs"), zig)
-    python = backend(session, python, work.with_name(f"{work.name}-tools"))
-    pip = ("python", "-m", "pip", "--python", python, "wheel", "--quiet", "--no-deps")
-    options = ["--no-build-isolation", *(f"-C{name}={value}" for name, value in settings.items())]
-    session.run(*pip, *options, "--wheel-dir", str(work / "plain"), str(source), env=environment)
-    [plain] = (work / "plain").glob("*.whl")
-    platform = f"manylinux_2_17_{MACHINE}"
-    session.run("auditwheel", "repair", "--plat", platform, "--wheel-dir", str(folder), str(plain))
+    return settings, compilers(work.with_name("programs"), zig)
 
 
 def build_wheels(session, folder, work):
@@ -140,7 +150,6 @@ def build_missing(session, folder, work):
     shutil.rmtree(work / "source", ignore_errors=True)
     shutil.unpack_archive(source, work / "source")
     [unpacked] = (work / "source").iterdir()
-    zig = need_zig(session)
     recipe = (pathlib.Path(__file__), HERE / "cmake/zig.cmake", ROOT / "cmake/toolchains/zig.cmake")
     recipe += (REQUIREMENTS / "build.txt", REQUIREMENTS / "wheels.txt")
     recipe += (ROOT / "packaging/requirements.txt",)
@@ -154,6 +163,6 @@ def build_missing(session, folder, work):
         built = list(folder.glob(f"*-{tag}-*.whl"))
         if built and stamp.exists() and stamp.read_text() == current:
             continue
-        make_wheel(session, python, unpacked, work / tag, made, zig)
+        make_wheel(session, python, unpacked, work / tag, made)
         replace(built, made, folder)
         stamp.write_text(current)
