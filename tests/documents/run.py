@@ -2,7 +2,8 @@
 """Runs the commands of the documents as a user would, from a clean clone.
 
 run.py list                  the documents, with the commands that are not run
-run.py run CLONE [PAGE...]   runs the pages (all of them) against the clone CLONE
+run.py run CLONE [PAGE...]   runs these pages against the clone CLONE, or those that are not left to
+                             the night, or all with --all
 run.py example PREFIX PAGE   runs examples/NAME/README.md in a copy of its folder, with the dlbridge
                              that is installed in PREFIX
 run.py selftest              shows that faults are found
@@ -18,6 +19,7 @@ and for a page:
 
   <!-- continues: PAGE -->  it starts with the environment that PAGE has left
   <!-- needs: PROGRAM... -->   it is skipped without these
+  <!-- nightly: REASON -->     it is not run for each commit
 
 DLBRIDGE is the folder of the clone.
 """
@@ -42,7 +44,9 @@ PAGES = (
     "abi/README.md",
 )  # fmt: skip
 INSTALL = "docs/start/install.md"
-COMMENT = re.compile(r"<!-- (file|prints|not run|continues|needs)(?::\s*(.*?))?\s*-->", re.DOTALL)
+COMMENT = re.compile(
+    r"<!-- (file|prints|not run|continues|needs|nightly)(?::\s*(.*?))?\s*-->", re.DOTALL
+)
 
 
 class Fault(Exception):
@@ -54,6 +58,7 @@ class Page:
     name: str
     continues: str = ""
     needs: list = field(default_factory=list)
+    nightly: str = ""
     steps: list = field(default_factory=list)  # pairs of a kind and a value
     left_out: list = field(default_factory=list)  # reasons
 
@@ -74,6 +79,8 @@ def read(name, text):
                     page.continues = f"docs/{value}"
                 elif word == "needs":
                     page.needs = value.split()
+                elif word == "nightly":
+                    page.nightly = value
                 else:
                     given = (word, value, token.map[0] + 1)
         elif token.type == "fence":
@@ -218,9 +225,10 @@ def example(prefix, name):
     return 1 if runner.failed else 0
 
 
-def run(clone, chosen):
+def run(clone, chosen, every):
     found = pages()
-    wanted = [name for name in found if not chosen or name in chosen]
+    chosen = chosen or [name for name, page in found.items() if every or not page.nightly]
+    wanted = [name for name in found if name in chosen]
     for name in list(wanted):  # a page that is continued runs first
         while found[name].continues:
             name = found[name].continues
@@ -238,7 +246,8 @@ def run(clone, chosen):
 def listing():
     for name, page in pages().items():
         if page.commands or page.left_out:
-            print(f"{name}: {page.commands} fences are run")
+            when = f" at night: {page.nightly}" if page.nightly else ""
+            print(f"{name}: {page.commands} fences are run{when}")
             for reason in page.left_out:
                 print(f"  not run: {reason}")
     return 0
@@ -284,9 +293,10 @@ def main():
     parser.add_argument("task", choices=("list", "run", "example", "selftest"))
     parser.add_argument("clone", type=Path, nargs="?", metavar="folder")
     parser.add_argument("pages", nargs="*")
+    parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
     if options.task == "run":
-        return run(options.clone.resolve(), options.pages)
+        return run(options.clone.resolve(), options.pages, options.all)
     if options.task == "example":
         return example(options.clone.resolve(), options.pages[0])
     return {"list": listing, "selftest": selftest}[options.task]()
