@@ -41,6 +41,7 @@ ASAN = {
     "strict_string_checks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
 }
+TOOL = "-DDLBRIDGE_BUILD_TOOL=ON"  # which `asan` leaves out
 TSAN = {"TSAN_OPTIONS": "halt_on_error=1:allocator_may_return_null=1"}
 PREFIX = BUILD / "bindings/prefix"
 OUTCOMES = BUILD / "bindings/outcomes"
@@ -100,7 +101,7 @@ def without_devices(session):
 def core_asan(session):
     """The core and the corpus under AddressSanitizer and UndefinedBehaviorSanitizer."""
     stages.need(session, "clang++")
-    binary = stages.configure(session, "asan")
+    binary = stages.configure(session, "asan", TOOL)
     # `core` compares the corpus and the answers already.
     compared = "^(corpus_as_generated|outcomes_test)$"
     chosen = ("-L", "^(unit|conformance|plugin|fuzz|tool)$", "-E", compared)
@@ -140,9 +141,10 @@ def asan(session):
     """The tests of `dev` that sanitizers allow, under AddressSanitizer and UBSan."""
     stages.need(session, "clang++")
     need_device_headers(session)
-    # `asan_long` makes all rounds of the tests that draw their inputs.
+    # `asan_long` makes all rounds of the tests that draw their inputs, and tests the tool, too.
     scale = {"DLBRIDGE_TEST_SCALE": "0.2"}
-    stages.ctest(session, stages.build(session, "asan"), **ASAN, **scale)
+    binary = stages.build(session, "asan", "-DDLBRIDGE_BUILD_TOOL=OFF")
+    stages.ctest(session, binary, **ASAN, **scale)
 
 
 @stage
@@ -150,7 +152,7 @@ def asan_long(session):
     """The tests of `asan`, with as many rounds as those of `dev` make."""
     stages.need(session, "clang++")
     need_device_headers(session)
-    stages.ctest(session, stages.build(session, "asan"), **ASAN)
+    stages.ctest(session, stages.build(session, "asan", TOOL), **ASAN)
 
 
 @stage
@@ -219,7 +221,7 @@ def interop(session):
     stages.programs(session, binary, "-L", OFFICIAL)
     stages.build(session, "dev", targets=("onnxruntime_api",))
     stages.ctest(session, binary, "-L", OFFICIAL)
-    stages.noxfiles(session, [("tests/interop", ())])
+    stages.noxfiles(session, [("tests/interop", ())], **NATIVE)
 
 
 def need_crate(session):
@@ -381,7 +383,12 @@ def core_bindings(session):
 
 # Of the sessions of C++: clang-tidy on tests, the tests on an installed library, what the second
 # compiler makes of programs and of headers, and misuse, each case of which is a run of a compiler.
-NIGHTLY_CPP = "_test or unit or containers or mdspan_std or clang or misuse"
+NIGHTLY_CPP = "tidy or unit or containers or mdspan or clang or misuse"
+
+
+# The wheel is of this machine's compiler: that of the release's takes twice as long.
+NATIVE = {"DLBRIDGE_WHEELS": "native", "DLBRIDGE_PYTHONS": "3.11"}
+PYTHON = ("lint", "free_threaded_compile", "tests-3.11", "types", "instructions")
 
 
 @stage
@@ -401,8 +408,9 @@ def bindings(session):
         stages.quietly(session, f"outcomes-{name}", binary / "tests" / runner, **answers)
     languages = languages_here(session)
     chosen = {"cpp": ("-k", f"not ({NIGHTLY_CPP}) and not selftest and not bench")}
+    chosen["python"] = ("-s", *PYTHON)
     runs = [(f"bindings/{name}", chosen.get(name, ())) for name in languages]
-    stages.noxfiles(session, runs, **variables)
+    stages.noxfiles(session, runs, **variables, **NATIVE)
     files = [OUTCOMES / f"{name}.jsonl" for name in ("c", *languages)]
     stages.checks(session, "python3", "-B", "tests/conformance/outcomes.py", *files)
 
@@ -415,9 +423,10 @@ def bindings_nightly(session):
     pythons = "3.10 3.11 3.12 3.13 3.14 3.15 3.13t 3.14t 3.15t"
     variables = {"DLBRIDGE_PYTHONS": pythons, **install_both_kinds(session)}
     runs = [("bindings/python", ("-t", "nightly"))]
-    runs.append(("bindings/cpp", ("-k", f"tidy or {NIGHTLY_CPP}")))
+    runs.append(("bindings/cpp", ("-k", NIGHTLY_CPP)))
     need_go(session)
-    runs.append(("bindings/go", ("-s", "race", "plugin", "staticcheck", "checkptr", "fuzz")))
+    more = ("race", "plugin", "hosted", "staticcheck", "checkptr", "fuzz")
+    runs.append(("bindings/go", ("-s", *more)))
     stages.need(session, "cargo", "clang++")
     stages.build(session, "asan", targets=("dlbridge",))
     runs.append(("bindings/rust", ("-t", "nightly")))
@@ -697,9 +706,7 @@ def docs(session):
     stages.checks(session, docs_python(session), "-B", *build)
 
 
-@stage
-def documents(session):
-    """The commands of README, guides and bindings, in order, from a clean clone."""
+def run_documents(session, *options):
     need_go(session)
     python = docs_python(session)
     runner = ("-B", "tests/documents/run.py")
@@ -708,7 +715,19 @@ def documents(session):
     clone = BUILD / "documents/clone"
     shutil.rmtree(clone, ignore_errors=True)
     checkout.copy(clone)
-    stages.checks(session, python, *runner, "run", clone, *session.posargs)
+    stages.checks(session, python, *runner, "run", clone, *options)
+
+
+@stage
+def documents(session):
+    """The commands of README, guides and bindings, in order, from a clean clone; or some pages."""
+    run_documents(session, *session.posargs)
+
+
+@stage
+def documents_nightly(session):
+    """The same, with the pages that compile the library once more."""
+    run_documents(session, "--all")
 
 
 # ----------------------------------------------------------------------------------------- by hand

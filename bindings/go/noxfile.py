@@ -40,7 +40,7 @@ nox.options.default_venv_backend = "none"
 nox.options.envdir = str(SCRATCH / "nox")
 # The others take minutes, and are left to the night.
 nox.options.sessions = [
-    "format", "c_format", "vet", "hosted", "tests", "static", "conformance",
+    "format", "c_format", "vet", "tests", "static", "conformance",
 ]  # fmt: skip
 
 
