@@ -633,7 +633,8 @@ def tools_can_fail(session):
 def format(session):
     """clang-format."""
     names = checkout.files("*.c", "*.cc", "*.h", "*.hpp")
-    session.run("clang-format", "--dry-run", "-Werror", *names, external=True)
+    session.log(f"clang-format on {len(names)} files")
+    session.run("clang-format", "--dry-run", "-Werror", *names, external=True, log=False)
 
 
 @stage
