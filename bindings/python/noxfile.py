@@ -179,7 +179,7 @@ def newest(session):
     session.run(python, "-m", "pytest", *options, str(HERE / "tests"), external=True)
 
 
-@nox.session(python="3.11", requires=["wheels"], tags=["nightly"])
+@nox.session(python="3.11", requires=["wheels"])
 def extensions(session):
     """The examples of extensions, and the typed arguments of pybind11 and nanobind.
 
