@@ -390,7 +390,8 @@ NIGHTLY_CPP = "tidy or unit or containers or mdspan or clang or misuse"
 # The wheel is of this machine's compiler: that of the release's takes twice as long.
 NATIVE = {"DLBRIDGE_WHEELS": "native", "DLBRIDGE_PYTHONS": "3.11"}
 PYTHON = (
-    "lint", "free_threaded_compile", "tests-3.11", "types", "extensions", "old_pythons", "instructions",
+    "lint", "free_threaded_compile", "tests-3.11", "types", "extensions", "old_pythons",
+    "instructions",
 )  # fmt: skip
 
 
