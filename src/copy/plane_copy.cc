@@ -7,6 +7,7 @@
 #include "copy/copy_kernels.h"
 #include "copy/fill.h"
 #include "copy/run_copy.h"
+#include "copy/short_rows.h"
 #include "copy/stream_copy.h"
 #include "copy/wide_tile.h"
 
@@ -434,9 +435,16 @@ CopyPlane ChooseCopy(const Plane& plane) {
   if (plane.column.from == 0) {
     return ChooseFill(plane.column.to);
   }
+  const CopyPlane short_rows = ChooseShortRows(plane);
   const bool crosses = Crosses(plane);
+  if (short_rows != nullptr && !crosses) {
+    return short_rows;
+  }
   const CopyPlane vectorised = VectorisedOf(plane, crosses);
-  return vectorised != nullptr ? vectorised : ElementsOf(plane.column.to);
+  if (vectorised != nullptr) {
+    return vectorised;
+  }
+  return short_rows != nullptr ? short_rows : ElementsOf(plane.column.to);
 }
 
 }  // namespace dlbridge
