@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "copy/short_rows.h"
 
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -9,57 +10,42 @@
 namespace dlbridge {
 namespace {
 
-template <class T, size_t... i>
+// Shuffles copy short rows of smaller elements, and one element of 16 bytes takes longer than a
+// count.
+constexpr size_t kItem = 8;
+
+template <size_t... i>
 DLBRIDGE_INLINE void CopyRow(const char* from, int64_t step, char* to,
                              std::index_sequence<i...> /*elements*/) {
-  (std::memcpy(to + i * sizeof(T), from + static_cast<int64_t>(i) * step, sizeof(T)), ...);
+  (std::memcpy(to + i * kItem, from + static_cast<int64_t>(i) * step, kItem), ...);
 }
 
-template <class T, size_t kElements>
+template <size_t kElements>
 void CopyShortRows(const Plane& plane, const char* from, char* to) {
   for (int64_t r = 0; r < plane.row.extent; ++r) {
-    CopyRow<T>(from + r * plane.row.from, plane.column.from, to + r * plane.row.to,
-               std::make_index_sequence<kElements>());
-  }
-}
-
-template <class T>
-CopyPlane ShortRowsOf(int64_t elements) {
-  switch (elements) {
-    case 2:
-      return CopyShortRows<T, 2>;
-    case 3:
-      return CopyShortRows<T, 3>;
-    case 4:
-      return CopyShortRows<T, 4>;
-    case 5:
-      return CopyShortRows<T, 5>;
-    case 6:
-      return CopyShortRows<T, 6>;
-    case 7:
-      return CopyShortRows<T, 7>;
-    case 8:
-      return CopyShortRows<T, 8>;
-    default:
-      return nullptr;
+    CopyRow(from + r * plane.row.from, plane.column.from, to + r * plane.row.to,
+            std::make_index_sequence<kElements>());
   }
 }
 
 }  // namespace
 
 CopyPlane ChooseShortRows(const Plane& plane) {
-  const int64_t elements = plane.column.extent;
-  switch (plane.column.to) {
-    case 1:
-      return ShortRowsOf<uint8_t>(elements);
+  switch (plane.column.to == static_cast<int64_t>(kItem) ? plane.column.extent : 0) {
     case 2:
-      return ShortRowsOf<uint16_t>(elements);
+      return CopyShortRows<2>;
+    case 3:
+      return CopyShortRows<3>;
     case 4:
-      return ShortRowsOf<uint32_t>(elements);
+      return CopyShortRows<4>;
+    case 5:
+      return CopyShortRows<5>;
+    case 6:
+      return CopyShortRows<6>;
+    case 7:
+      return CopyShortRows<7>;
     case 8:
-      return ShortRowsOf<uint64_t>(elements);
-    case 16:
-      return ShortRowsOf<Bytes16>(elements);
+      return CopyShortRows<8>;
     default:
       return nullptr;
   }

@@ -7,7 +7,7 @@
 
 namespace dlbridge {
 
-// NULL for long rows, and for elements whose size is not 1, 2, 4, 8 or 16 bytes.
+// NULL for long rows, and for elements of another size than 8 bytes.
 CopyPlane ChooseShortRows(const Plane& plane);
 
 }  // namespace dlbridge
