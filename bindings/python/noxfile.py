@@ -66,7 +66,7 @@ if shutil.which("ccache"):
 
 @nox.session
 def wheels(session):
-    """Builds the wheels. They run with glibc 2.17 and later."""
+    """Builds the wheels. Those of a release run with glibc 2.17 and later."""
     build_wheels(session, WHEELS, SCRATCH / WHEELS.name)
 
 

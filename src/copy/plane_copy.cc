@@ -435,16 +435,10 @@ CopyPlane ChooseCopy(const Plane& plane) {
   if (plane.column.from == 0) {
     return ChooseFill(plane.column.to);
   }
-  const CopyPlane short_rows = ChooseShortRows(plane);
   const bool crosses = Crosses(plane);
-  if (short_rows != nullptr && !crosses) {
-    return short_rows;
-  }
-  const CopyPlane vectorised = VectorisedOf(plane, crosses);
-  if (vectorised != nullptr) {
-    return vectorised;
-  }
-  return short_rows != nullptr ? short_rows : ElementsOf(plane.column.to);
+  CopyPlane found = crosses ? nullptr : ChooseShortRows(plane);
+  found = found != nullptr ? found : VectorisedOf(plane, crosses);
+  return found != nullptr ? found : ElementsOf(plane.column.to);
 }
 
 }  // namespace dlbridge

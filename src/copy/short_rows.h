@@ -7,7 +7,7 @@
 
 namespace dlbridge {
 
-// NULL for long rows, and for elements of another size than 8 bytes.
+// For planes that do not cross. NULL for long rows, and for elements of another size than 8 bytes.
 CopyPlane ChooseShortRows(const Plane& plane);
 
 }  // namespace dlbridge

@@ -80,6 +80,8 @@ def read(name, text):
                 elif word == "needs":
                     page.needs = value.split()
                 elif word == "nightly":
+                    if not value:
+                        raise Fault(f"{name}:{token.map[0] + 1}: expected a reason")
                     page.nightly = value
                 else:
                     given = (word, value, token.map[0] + 1)
@@ -259,6 +261,7 @@ FAULTS = (
     ("another output", "```sh\necho one\n```\n\n<!-- prints -->\n\n```text\ntwo\n```\n"),
     ("less output", "```sh\necho one\n```\n\n<!-- prints -->\n\n```text\none...two\n```\n"),
     ("no reason", "<!-- not run: -->\n\n```sh\ntrue\n```\n"),
+    ("no reason for the night", "<!-- nightly: -->\n\n```sh\ntrue\n```\n"),
     ("a comment without a fence", "<!-- file: x -->\n"),
     ("a file that is missing", "```sh\ncat x\n```\n"),
 )
