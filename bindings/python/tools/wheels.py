@@ -88,21 +88,27 @@ def backend(session, python, folder):
 
 def make_wheel(session, python, source, work, folder):
     """Builds one wheel of unpacked sources; a release's is named after the glibc that it needs."""
+    if NATIVE:
+        compile_wheel(session, python, source, work, folder)
+        return
+    settings, environment = old_glibc(session, work)
+    compile_wheel(session, python, source, work, work / "plain", settings, environment)
+    [plain] = (work / "plain").glob("*.whl")
+    platform = f"manylinux_2_17_{MACHINE}"
+    session.run("auditwheel", "repair", "--plat", platform, "--wheel-dir", str(folder), str(plain))
+
+
+def compile_wheel(session, python, source, work, folder, settings=None, environment=None):
     python = backend(session, python, work.with_name(f"{work.name}-tools"))
     shutil.rmtree(work, ignore_errors=True)
-    plain = folder if NATIVE else work / "plain"
-    settings, environment = ({}, {}) if NATIVE else old_glibc(session, work)
-    settings["build-dir"] = work / "build"
-    settings["cmake.define.DLBRIDGE_WERROR"] = "ON"
+    settings = {
+        "build-dir": work / "build",
+        "cmake.define.DLBRIDGE_WERROR": "ON",
+        **(settings or {}),
+    }
     pip = ("python", "-m", "pip", "--python", python, "wheel", "--quiet", "--no-deps")
     options = ["--no-build-isolation", *(f"-C{name}={value}" for name, value in settings.items())]
-    session.run(*pip, *options, "--wheel-dir", str(plain), str(source), env=environment)
-    if not NATIVE:
-        [made] = plain.glob("*.whl")
-        platform = f"manylinux_2_17_{MACHINE}"
-        session.run(
-            "auditwheel", "repair", "--plat", platform, "--wheel-dir", str(folder), str(made)
-        )
+    session.run(*pip, *options, "--wheel-dir", str(folder), str(source), env=environment)
 
 
 def old_glibc(session, work):
