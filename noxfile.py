@@ -29,6 +29,8 @@ os.environ.setdefault("DLBRIDGE_PYTHONS", "3.11 3.12")
 
 # The tests of `core`: all but those of devices, faults, official headers and frameworks.
 CORE = "^(unit|conformance|plugin|abi|example|cpp|fuzz|lint|tool)$"
+# What `core_asan` leaves to an optimised library in `./run test`.
+OPTIMISED = "^(conformance|abi|example|cpp|lint|sources)$"
 # What the kind of library decides.
 LINKAGE = "^(conformance|plugin|abi|example)$"
 # What another build of the library could break.
@@ -41,7 +43,10 @@ ASAN = {
     "strict_string_checks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
 }
+NO_BENCH = "-DDLBRIDGE_BUILD_BENCH=OFF"
 NO_TOOL = "-DDLBRIDGE_BUILD_TOOL=OFF"  # it takes a minute, and is tested without sanitizers
+# With the warnings of the Python package, which takes the same objects from ccache.
+RELEASE = ("release", "-DDLBRIDGE_WERROR=ON")
 TSAN = {"TSAN_OPTIONS": "halt_on_error=1:allocator_may_return_null=1"}
 PREFIX = BUILD / "bindings/prefix"
 OUTCOMES = BUILD / "bindings/outcomes"
@@ -83,15 +88,25 @@ def need_libclang(session):
 def core(session):
     """The core, the corpus and the C++ binding, gcc."""
     need_libclang(session)
-    binary = stages.configure(session, "dev", "-DDLBRIDGE_BUILD_BENCH=OFF")
+    binary = stages.configure(session, "dev", NO_BENCH)
     stages.programs(session, binary, "-L", CORE)
     stages.ctest(session, binary, "-L", CORE)
 
 
 @stage
+def core_optimised(session):
+    """What an optimiser could break: the corpus, the C++ binding, examples and the ABI, gcc. The
+    tests of units run once in `./run test`, in `core_asan`; `core` has them with gcc, too."""
+    need_libclang(session)
+    binary = stages.configure(session, "dev", NO_BENCH)
+    stages.programs(session, binary, "-L", OPTIMISED)
+    stages.ctest(session, binary, "-L", OPTIMISED)
+
+
+@stage
 def without_devices(session):
     """A library without drivers, with the tests of units, the corpus, plugins and the ABI."""
-    options = ("-DDLBRIDGE_DEVICES=OFF", "-DDLBRIDGE_BUILD_BENCH=OFF")
+    options = ("-DDLBRIDGE_DEVICES=OFF", NO_BENCH)
     binary = stages.configure(session, "dev", *options, folder="without-devices")
     stages.programs(session, binary, "-L", ABI_TESTS)
     stages.ctest(session, binary, "-L", ABI_TESTS)
@@ -102,9 +117,9 @@ def core_asan(session):
     """The core and the corpus under AddressSanitizer and UndefinedBehaviorSanitizer."""
     stages.need(session, "clang++")
     binary = stages.configure(session, "asan", NO_TOOL)
-    # `core` compares the corpus and the answers already.
+    # `core_optimised` compares the corpus and the answers already.
     compared = "^(corpus_as_generated|outcomes_test)$"
-    chosen = ("-L", "^(unit|conformance|plugin|fuzz)$", "-E", compared)
+    chosen = ("-L", "^(unit|conformance|plugin)$", "-LE", "sources", "-E", compared)
     stages.programs(session, binary, *chosen)
     stages.ctest(session, binary, *chosen, **SLOW, **ASAN)
 
@@ -114,7 +129,7 @@ def one(session):
     """The tests of the preset dev whose names match a word: ./run test NAME."""
     binary = BUILD / "dev"
     if not (binary / "build.ninja").exists():
-        stages.configure(session, "dev", "-DDLBRIDGE_BUILD_BENCH=OFF")
+        stages.configure(session, "dev", NO_BENCH)
     names = "|".join(session.posargs)
     if not stages.programs(session, binary, "-R", names):
         session.error(f"no stage and no test is called {names}")
@@ -265,7 +280,7 @@ def need_onnxruntime(session):
 
 
 def build_both_kinds(session):
-    stages.build(session, "release")
+    stages.build(session, *RELEASE)
     options = ("-DDLBRIDGE_STATIC=ON", "-DDLBRIDGE_BUILD_EXAMPLES=OFF")
     stages.build(session, "release", *options, folder="release-static")
 
@@ -302,7 +317,7 @@ def debian(session):
 
 def install_prefix(session):
     """Installs the shared library for the examples; returns the variables that they read."""
-    stages.build(session, "release")
+    stages.build(session, *RELEASE)
     prefix = BUILD / "examples/prefix"
     shutil.rmtree(prefix, ignore_errors=True)
     command = ("cmake", "--install", BUILD / "release", "--prefix", prefix)
@@ -372,14 +387,20 @@ def languages_here(session):
 
 @stage
 def core_bindings(session):
-    """The tests of those bindings whose toolchains are installed; C++'s are in `core`."""
-    runs = [("bindings/python", ("-s", "quick"))]
+    """The tests of those bindings whose toolchains are installed; C++'s are in `core_optimised`,
+    which takes the same library."""
+    chosen = ("--", "-m", "not long and not kit and not compiled")
+    runs = [("bindings/python", ("-s", "quick", *chosen))]
     if shutil.which("go") and go_is_new_enough():
         runs.append(("bindings/go", ("-s", "tests")))
     if shutil.which("cargo"):
         runs.append(("bindings/rust", ("-s", "tests")))
-    variables = install_both_kinds(session)
-    stages.noxfiles(session, runs, **variables)
+    targets = ("dlbridge", "dlbridge_conformance")
+    binary = stages.build(session, "dev", NO_BENCH, targets=targets)
+    for component in ("runtime", "development", "conformance"):
+        command = ("cmake", "--install", binary, "--prefix", PREFIX / "dev")
+        stages.quietly(session, "install-dev", *command, "--component", component)
+    stages.noxfiles(session, runs, DLBRIDGE_PREFIX=str(PREFIX / "dev"))
 
 
 # Of the sessions of C++: clang-tidy on tests, the tests on an installed library, what the second
@@ -843,7 +864,7 @@ def soak(session):
 
 
 def released_library(session):
-    return {"DLBRIDGE_LIBRARY": str(stages.build(session, "release") / "src/libdlbridge.so")}
+    return {"DLBRIDGE_LIBRARY": str(stages.build(session, *RELEASE) / "src/libdlbridge.so")}
 
 
 @stage
@@ -873,7 +894,7 @@ def bench_bindings(session):
     shutil.rmtree(BUILD / "bench-texts", ignore_errors=True)
     (BUILD / "bench-texts").mkdir()
     prefix = BUILD / "bench-prefix"
-    stages.build(session, "release")
+    stages.build(session, *RELEASE)
     stages.quietly(
         session, "bench-install", "cmake", "--install", BUILD / "release", "--prefix", prefix
     )

@@ -42,8 +42,9 @@ function(dlbridge_library)
   dlbridge_harden_objects(dlbridge_objects)
   dlbridge_harden_hot_sources()
   dlbridge_debug_symbols(dlbridge_objects)
-  # A project that includes this one chooses its own warnings.
-  if(PROJECT_IS_TOP_LEVEL)
+  # A project that includes this one chooses its own warnings. The Python package's asks for these, so
+  # that both have the same objects and ccache compiles them once.
+  if(PROJECT_IS_TOP_LEVEL OR DLBRIDGE_WERROR)
     target_compile_options(dlbridge_objects PRIVATE
       -Wall -Wextra -Wpedantic -Wconversion
       $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)

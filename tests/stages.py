@@ -78,7 +78,8 @@ def environment(session, name, requirements):
     with locked(name):
         if not stamp.exists():
             session.log(f"installing {requirements.relative_to(ROOT)} in build/{name}")
-            quietly(session, f"{name}-new", "python3", "-m", "venv", "--clear", folder)
+            virtualenv = (sys.executable, "-m", "virtualenv", "--quiet", "--python", "python3")
+            quietly(session, f"{name}-new", *virtualenv, "--clear", folder)
             install = ("-m", "pip", "install", "--disable-pip-version-check", "--quiet")
             quietly(session, name, python, *install, "--requirement", requirements)
             stamp.touch()

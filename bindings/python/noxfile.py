@@ -382,7 +382,9 @@ def install_editable(session):
         session.skip("Python.h is missing (Debian: python3-dev)")
     install_pinned(session, REQUIREMENTS / "build.txt", REQUIREMENTS / "tests.txt")
     settings = {
-        "build-dir": SCRATCH / session.name,
+        # As deep as the folders of the presets: ccache compares relative paths, and finds the
+        # library's objects that the preset dev has compiled.
+        "build-dir": ROOT / f"build/python-{session.name}",
         "cmake.build-type": "RelWithDebInfo",
         "cmake.define.DLBRIDGE_WERROR": "ON",
         "install.strip": "false",

@@ -536,7 +536,10 @@ TEST(StridedCopyOfHugeLayouts, AgreesWithElementwise) {
       continue;  // not on this processor
     }
     for (const auto& strides : layouts) {
-      for (const int shift : {0, 4, 6}) {
+      for (const int shift : {4, 0, 6}) {
+        if (shift != 4 && Scale() < 1) {
+          continue;  // each takes a second under a sanitizer
+        }
         auto* to = target.begin() + shift;
         CopyStrided({2, shape, strides, 32, 32, 32, from.data(), to});
         EXPECT_EQ(WrongElements(shape, strides, from.data(), to), 0)

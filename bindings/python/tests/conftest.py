@@ -12,7 +12,18 @@ from cuda_drivers import driver, fake  # noqa: F401 fixtures of some modules
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "long: takes seconds; a commit's tests leave it out")
+    for line in (
+        "long: takes seconds; a commit's tests leave it out",
+        "kit: of the conformance kit, which starts many processes; `./run test` leaves it out",
+        "compiled: runs a compiler on headers for extensions; `./run test` leaves it out",
+    ):
+        config.addinivalue_line("markers", line)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.stem.startswith("test_conformance_"):
+            item.add_marker("kit")
 
 
 def pytest_collection_finish():

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from producers import READ_ONLY, LegacyProducer, Producer, legacy, tabled_type, versioned
 
-pytestmark = pytest.mark.usefixtures("balanced")
+pytestmark = [pytest.mark.usefixtures("balanced"), pytest.mark.compiled]
 
 SOURCES = pathlib.Path(__file__).with_name("typed")
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
