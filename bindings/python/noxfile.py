@@ -304,7 +304,9 @@ def threads(session):
     python, variables = sanitized_interpreter(session)
     place = SCRATCH / "threads"
     shutil.rmtree(place, ignore_errors=True)
-    session.run(python, "-m", "venv", "--without-pip", str(place / "venv"), external=True)
+    # Its pip is new enough for that interpreter; the one that runs nox may be a system's old one.
+    virtualenv = (sys.executable, "-m", "virtualenv", "--quiet", "--python", python)
+    session.run(*virtualenv, str(place / "venv"), external=True)
     python = str(place / "venv/bin/python")
     pip = (sys.executable, "-m", "pip")
     quietly = ("install", "--quiet", "--no-deps", "--no-compile")
@@ -319,7 +321,7 @@ def threads(session):
     given = (f"-C{name}={value}" for name, value in settings.items())
     compilers = {name: variables[name].split()[0] for name in ("CC", "CXX")}
     options = ("--no-index", "--no-build-isolation", *given, str(HERE))
-    session.run(*pip, "--python", python, *quietly, *options, env=compilers, external=True)
+    session.run(python, "-m", "pip", *quietly, *options, env=compilers, external=True)
     run_sanitized(session, python, place)
 
 
