@@ -84,13 +84,18 @@ def need_libclang(session):
     return stages.environment(session, "abi-venv", "tests/abi/requirements.txt")
 
 
+def labelled(session, labels, *options, folder=None):
+    """Builds and runs the tests of the preset dev with these labels."""
+    binary = stages.configure(session, "dev", NO_BENCH, *options, folder=folder)
+    stages.programs(session, binary, "-L", labels)
+    stages.ctest(session, binary, "-L", labels)
+
+
 @stage
 def core(session):
     """The core, the corpus and the C++ binding, gcc."""
     need_libclang(session)
-    binary = stages.configure(session, "dev", NO_BENCH)
-    stages.programs(session, binary, "-L", CORE)
-    stages.ctest(session, binary, "-L", CORE)
+    labelled(session, CORE)
 
 
 @stage
@@ -98,19 +103,13 @@ def core_optimised(session):
     """What an optimiser could break: the corpus, the C++ binding, examples and the ABI, gcc. The
     tests of units run once in `./run test`: in `core_asan`, or here where clang is missing."""
     need_libclang(session)
-    labels = OPTIMISED if shutil.which("clang++") else CORE
-    binary = stages.configure(session, "dev", NO_BENCH)
-    stages.programs(session, binary, "-L", labels)
-    stages.ctest(session, binary, "-L", labels)
+    labelled(session, OPTIMISED if shutil.which("clang++") else CORE)
 
 
 @stage
 def without_devices(session):
     """A library without drivers, with the tests of units, the corpus, plugins and the ABI."""
-    options = ("-DDLBRIDGE_DEVICES=OFF", NO_BENCH)
-    binary = stages.configure(session, "dev", *options, folder="without-devices")
-    stages.programs(session, binary, "-L", ABI_TESTS)
-    stages.ctest(session, binary, "-L", ABI_TESTS)
+    labelled(session, ABI_TESTS, "-DDLBRIDGE_DEVICES=OFF", folder="without-devices")
 
 
 @stage
