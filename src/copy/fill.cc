@@ -82,6 +82,9 @@ DLBRIDGE_INLINE void FillShort(const Pattern& pattern, char* to, int64_t bytes) 
 // Shorter rows take longer to stream: the lines at their ends are written partially.
 constexpr int64_t kLeastStreamed = 2048;
 
+// In longer rows, the lines are aligned.
+constexpr int64_t kLongRow = 4 * kLine;
+
 // Less than a line.
 DLBRIDGE_INLINE void FillPart(const Pattern& pattern, char* to, int64_t bytes) {
   if (bytes < 16) {
