@@ -264,13 +264,82 @@ DLBRIDGE_INLINE void CopyShort(const char* from, char* to, int64_t bytes) {
   }
 }
 
-using CopyVectors = void (*)(const Shuffle& plan, const char* from, char* to, int64_t vectors);
+struct Step {
+  int64_t from;
+  int64_t to;
+};
+
+// The vectors that a kernel copies: the same of each row.
+struct Vectors {
+  PlaneAxis rows;
+  int64_t count;  // of a row; at least one
+  Step step;      // from one to the next
+  bool has_last;  // one more, which may begin in the vector before it
+  Step last;      // where it is, from the first group of the row
+  Step gap;       // where the vectors are pairs: from the first of a pair to the second
+  Step last_gap;  // the same in the last pair
+};
+
+// Vectors at the constant distance `step`.
+struct Run {
+  const char* from;
+  char* to;
+  int64_t count;
+  Step gap;
+
+  DLBRIDGE_INLINE void Next(const Step& step) {
+    --count;
+    from += step.from;
+    to += step.to;
+  }
+};
+
+// The vectors of all rows: each row has one run, and another one if there is a last vector. The
+// kernels loop over them, since the positions of bytes take as long to load as a few vectors to
+// copy.
+class Runs {
+ public:
+  DLBRIDGE_INLINE Runs(const Vectors& vectors, const char* from, char* to)
+      : vectors_(vectors), rows_(vectors.rows.extent), from_(from), to_(to) {}
+
+  DLBRIDGE_INLINE Run run() const {
+    if (is_last_) {
+      return {from_ + vectors_.last.from, to_ + vectors_.last.to, 1, vectors_.last_gap};
+    }
+    return {from_, to_, vectors_.count, vectors_.gap};
+  }
+  const Step& step() const { return vectors_.step; }
+
+  // False after the last run.
+  DLBRIDGE_INLINE bool Next() {
+    is_last_ = vectors_.has_last && !is_last_;
+    if (is_last_) {
+      return true;
+    }
+    if (--rows_ == 0) {
+      return false;
+    }
+    from_ += vectors_.rows.from;
+    to_ += vectors_.rows.to;
+    return true;
+  }
+
+ private:
+  const Vectors& vectors_;
+  int64_t rows_;
+  const char* from_;
+  char* to_;
+  bool is_last_ = false;
+};
+
+using CopyVectors = void (*)(const Shuffle& plan, const Vectors& vectors, const char* from,
+                             char* to);
 
 // The function of a kernel for a number of windows: Kernel::Fixed with their positions in
 // registers, or Kernel::Any.
 template <class Kernel, size_t... k>
-void CallFixed(const Shuffle& plan, const char* from, char* to, int64_t vectors) {
-  Kernel::Fixed(plan, from, to, vectors, std::index_sequence<k...>());
+void CallFixed(const Shuffle& plan, const Vectors& vectors, const char* from, char* to) {
+  Kernel::Fixed(plan, vectors, from, to, std::index_sequence<k...>());
 }
 template <class Kernel>
 CopyVectors ChooseVectors(int windows) {
@@ -295,29 +364,38 @@ struct Kernel16 {
   using Plan = const Shuffle&;
 
   template <size_t... k>
-  DLBRIDGE_SSSE3 static void Fixed(Plan plan, const char* from, char* to, int64_t vectors,
+  DLBRIDGE_SSSE3 static void Fixed(Plan plan, const Vectors& vectors, const char* from, char* to,
                                    std::index_sequence<k...> /*windows*/) {
     const Vector16 places[] = {Vector16::Load(plan.place[k])...};
     const int64_t offsets[] = {plan.offset[k]...};
-    for (; vectors > 0; --vectors, from += plan.from_step, to += plan.to_step) {
-      Vector16 vector = Vector16::Pick(Vector16::Load(from + offsets[0]), places[0]);
-      ((k == 0 ? void()
-               : void(vector = Vector16::Join(
-                          vector, Vector16::Pick(Vector16::Load(from + offsets[k]), places[k])))),
-       ...);
-      vector.Store(to);
-    }
-  }
-  DLBRIDGE_SSSE3 static void Any(Plan plan, const char* from, char* to, int64_t vectors) {
-    for (; vectors > 0; --vectors, from += plan.from_step, to += plan.to_step) {
-      Vector16 vector =
-          Vector16::Pick(Vector16::Load(from + plan.offset[0]), Vector16::Load(plan.place[0]));
-      for (int k = 1; k < plan.windows; ++k) {
-        const Vector16 window = Vector16::Load(from + plan.offset[k]);
-        vector = Vector16::Join(vector, Vector16::Pick(window, Vector16::Load(plan.place[k])));
+    Runs runs(vectors, from, to);
+    const Step step = runs.step();
+    do {
+      for (Run run = runs.run(); run.count > 0; run.Next(step)) {
+        Vector16 vector = Vector16::Pick(Vector16::Load(run.from + offsets[0]), places[0]);
+        ((k == 0 ? void()
+                 : void(vector = Vector16::Join(
+                            vector,
+                            Vector16::Pick(Vector16::Load(run.from + offsets[k]), places[k])))),
+         ...);
+        vector.Store(run.to);
       }
-      vector.Store(to);
-    }
+    } while (runs.Next());
+  }
+  DLBRIDGE_SSSE3 static void Any(Plan plan, const Vectors& vectors, const char* from, char* to) {
+    Runs runs(vectors, from, to);
+    const Step step = runs.step();
+    do {
+      for (Run run = runs.run(); run.count > 0; run.Next(step)) {
+        Vector16 vector = Vector16::Pick(Vector16::Load(run.from + plan.offset[0]),
+                                         Vector16::Load(plan.place[0]));
+        for (int k = 1; k < plan.windows; ++k) {
+          const Vector16 window = Vector16::Load(run.from + plan.offset[k]);
+          vector = Vector16::Join(vector, Vector16::Pick(window, Vector16::Load(plan.place[k])));
+        }
+        vector.Store(run.to);
+      }
+    } while (runs.Next());
   }
   DLBRIDGE_SSSE3 static void Exact(Plan plan, const char* from, char* to) {
     char buffer[16] = {};
@@ -335,38 +413,64 @@ struct Kernel16 {
 
 #if DLBRIDGE_X86_KERNELS
 
+// If the number of vectors is odd, one is copied twice.
+DLBRIDGE_INLINE Vectors PairsOf(const Vectors& vectors) {
+  Vectors pairs = vectors;
+  const int64_t first_of_last = vectors.count - (vectors.has_last ? 1 : 2);
+  pairs.count = vectors.count / 2;
+  pairs.step = {2 * vectors.step.from, 2 * vectors.step.to};
+  pairs.has_last = vectors.has_last || vectors.count % 2 != 0;
+  pairs.last = {first_of_last * vectors.step.from, first_of_last * vectors.step.to};
+  pairs.gap = vectors.step;
+  pairs.last_gap = vectors.step;
+  if (vectors.has_last) {
+    pairs.last_gap = {vectors.last.from - pairs.last.from, vectors.last.to - pairs.last.to};
+  } else if (vectors.count == 1) {
+    pairs.last_gap = {0, 0};
+  }
+  if (pairs.count == 0) {
+    pairs.count = 1;
+    pairs.has_last = false;
+    pairs.gap = pairs.last_gap;
+  }
+  return pairs;
+}
+
 // Two vectors of Kernel16 at a time, one in each half of a register.
 struct KernelPairs {
   using Plan = const Shuffle&;
 
   template <size_t... k>
-  DLBRIDGE_AVX2 static void Fixed(Plan plan, const char* from, char* to, int64_t vectors,
+  DLBRIDGE_AVX2 static void Fixed(Plan plan, const Vectors& vectors, const char* from, char* to,
                                   std::index_sequence<k...> windows) {
     const __m256i places[] = {Twice(plan.place[k])...};
     const int64_t offsets[] = {plan.offset[k]...};
-    const int64_t from_step = plan.from_step;
-    const int64_t to_step = plan.to_step;
-    for (; vectors >= 2; vectors -= 2, from += 2 * from_step, to += 2 * to_step) {
-      __m256i pair = _mm256_shuffle_epi8(Both(from + offsets[0], from_step), places[0]);
-      ((k == 0
-            ? void()
-            : void(pair = _mm256_or_si256(
-                       pair, _mm256_shuffle_epi8(Both(from + offsets[k], from_step), places[k])))),
-       ...);
-      Store(pair, to, to_step);
-    }
-    Kernel16::Fixed(plan, from, to, vectors, windows);
-  }
-  DLBRIDGE_AVX2 static void Any(Plan plan, const char* from, char* to, int64_t vectors) {
-    for (; vectors >= 2; vectors -= 2, from += 2 * plan.from_step, to += 2 * plan.to_step) {
-      __m256i pair = _mm256_setzero_si256();
-      for (int k = 0; k < plan.windows; ++k) {
-        const __m256i window = Both(from + plan.offset[k], plan.from_step);
-        pair = _mm256_or_si256(pair, _mm256_shuffle_epi8(window, Twice(plan.place[k])));
+    const Vectors pairs = PairsOf(vectors);
+    Runs runs(pairs, from, to);
+    const Step step = runs.step();
+    do {
+      const Run run = runs.run();
+      if (run.gap.to == 16) {
+        CopyRun<true>(run, step, places, offsets, windows);
+      } else {
+        CopyRun<false>(run, step, places, offsets, windows);
       }
-      Store(pair, to, plan.to_step);
-    }
-    Kernel16::Any(plan, from, to, vectors);
+    } while (runs.Next());
+  }
+  DLBRIDGE_AVX2 static void Any(Plan plan, const Vectors& vectors, const char* from, char* to) {
+    const Vectors pairs = PairsOf(vectors);
+    Runs runs(pairs, from, to);
+    const Step step = runs.step();
+    do {
+      for (Run run = runs.run(); run.count > 0; run.Next(step)) {
+        __m256i pair = _mm256_setzero_si256();
+        for (int k = 0; k < plan.windows; ++k) {
+          const __m256i window = Both(run.from + plan.offset[k], run.gap.from);
+          pair = _mm256_or_si256(pair, _mm256_shuffle_epi8(window, Twice(plan.place[k])));
+        }
+        Store<false>(pair, run.to, run.gap.to);
+      }
+    } while (runs.Next());
   }
   static void Exact(Plan plan, const char* from, char* to) { Kernel16::Exact(plan, from, to); }
 
@@ -381,36 +485,69 @@ struct KernelPairs {
   }
   // The first vector may end in the second one. One store where it does not: most processors store
   // one vector in a cycle.
+  template <bool kAdjacent>
   DLBRIDGE_AVX2 DLBRIDGE_INLINE static void Store(__m256i pair, char* to, int64_t step) {
-    if (step == 16) {
+    if constexpr (kAdjacent) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), pair);
-      return;
+    } else {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(pair));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + step), _mm256_extracti128_si256(pair, 1));
     }
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(pair));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + step), _mm256_extracti128_si256(pair, 1));
+  }
+
+ private:
+  template <bool kAdjacent, size_t... k>
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static void CopyRun(Run run, const Step& step,
+                                                    const __m256i* places, const int64_t* offsets,
+                                                    std::index_sequence<k...> /*windows*/) {
+    for (; run.count > 0; run.Next(step)) {
+      __m256i pair = _mm256_shuffle_epi8(Both(run.from + offsets[0], run.gap.from), places[0]);
+      ((k == 0 ? void()
+               : void(pair = _mm256_or_si256(
+                          pair, _mm256_shuffle_epi8(Both(run.from + offsets[k], run.gap.from),
+                                                    places[k])))),
+       ...);
+      Store<kAdjacent>(pair, run.to, run.gap.to);
+    }
   }
 };
 
 // The same where the windows are joined first.
 struct KernelJoinedPairs : KernelPairs {
   template <size_t... k>
-  DLBRIDGE_AVX2 static void Fixed(Plan plan, const char* from, char* to, int64_t vectors,
+  DLBRIDGE_AVX2 static void Fixed(Plan plan, const Vectors& vectors, const char* from, char* to,
                                   std::index_sequence<k...> windows) {
     const __m256i masks[] = {Twice(plan.taken[k])...};
     const __m256i places = Twice(plan.joined_place);
     const int64_t offset = plan.offset[0];
-    const int64_t from_step = plan.from_step;
-    const int64_t to_step = plan.to_step;
-    for (; vectors >= 2; vectors -= 2, from += 2 * from_step, to += 2 * to_step) {
-      __m256i pair = Both(from + offset, from_step);
-      ((k == 0 ? void()
-               : void(pair = _mm256_blendv_epi8(
-                          pair, Both(from + offset + 16 * static_cast<int64_t>(k), from_step),
-                          masks[k]))),
+    const Vectors pairs = PairsOf(vectors);
+    Runs runs(pairs, from, to);
+    const Step step = runs.step();
+    do {
+      const Run run = runs.run();
+      if (run.gap.to == 16) {
+        CopyRun<true>(run, step, offset, masks, places, windows);
+      } else {
+        CopyRun<false>(run, step, offset, masks, places, windows);
+      }
+    } while (runs.Next());
+  }
+
+ private:
+  template <bool kAdjacent, size_t... k>
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static void CopyRun(Run run, const Step& step, int64_t offset,
+                                                    const __m256i* masks, __m256i places,
+                                                    std::index_sequence<k...> /*windows*/) {
+    for (; run.count > 0; run.Next(step)) {
+      __m256i pair = Both(run.from + offset, run.gap.from);
+      ((k == 0
+            ? void()
+            : void(pair = _mm256_blendv_epi8(
+                       pair, Both(run.from + offset + 16 * static_cast<int64_t>(k), run.gap.from),
+                       masks[k]))),
        ...);
-      Store(_mm256_shuffle_epi8(pair, places), to, to_step);
+      Store<kAdjacent>(_mm256_shuffle_epi8(pair, places), run.to, run.gap.to);
     }
-    Kernel16::Fixed(plan, from, to, vectors, windows);
   }
 };
 
@@ -420,31 +557,38 @@ struct Kernel32 {
   using Plan = const Shuffle&;
 
   template <size_t... k>
-  DLBRIDGE_AVX2 static void Fixed(Plan plan, const char* from, char* to, int64_t vectors,
+  DLBRIDGE_AVX2 static void Fixed(Plan plan, const Vectors& vectors, const char* from, char* to,
                                   std::index_sequence<k...> /*windows*/) {
     const __m256i places[] = {Words(plan.place[k])...};
     const __m256i used[] = {Used(plan.place[k])...};
     const int64_t offsets[] = {plan.offset[k]...};
-    const int64_t from_step = plan.from_step;
-    const int64_t to_step = plan.to_step;
-    for (; vectors > 0; --vectors, from += from_step, to += to_step) {
-      __m256i vector = _mm256_permutevar8x32_epi32(Load(from + offsets[0]), places[0]);
-      ((k == 0 ? void()
-               : void(vector = _mm256_blendv_epi8(
-                          vector, _mm256_permutevar8x32_epi32(Load(from + offsets[k]), places[k]),
-                          used[k]))),
-       ...);
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
-    }
-  }
-  DLBRIDGE_AVX2 static void Any(Plan plan, const char* from, char* to, int64_t vectors) {
-    for (; vectors > 0; --vectors, from += plan.from_step, to += plan.to_step) {
-      __m256i vector = _mm256_setzero_si256();
-      for (int k = 0; k < plan.windows; ++k) {
-        vector = Pick(vector, from + plan.offset[k], plan.place[k]);
+    Runs runs(vectors, from, to);
+    const Step step = runs.step();
+    do {
+      for (Run run = runs.run(); run.count > 0; run.Next(step)) {
+        __m256i vector = _mm256_permutevar8x32_epi32(Load(run.from + offsets[0]), places[0]);
+        ((k == 0 ? void()
+                 : void(vector = _mm256_blendv_epi8(
+                            vector,
+                            _mm256_permutevar8x32_epi32(Load(run.from + offsets[k]), places[k]),
+                            used[k]))),
+         ...);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(run.to), vector);
       }
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
-    }
+    } while (runs.Next());
+  }
+  DLBRIDGE_AVX2 static void Any(Plan plan, const Vectors& vectors, const char* from, char* to) {
+    Runs runs(vectors, from, to);
+    const Step step = runs.step();
+    do {
+      for (Run run = runs.run(); run.count > 0; run.Next(step)) {
+        __m256i vector = _mm256_setzero_si256();
+        for (int k = 0; k < plan.windows; ++k) {
+          vector = Pick(vector, run.from + plan.offset[k], plan.place[k]);
+        }
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(run.to), vector);
+      }
+    } while (runs.Next());
   }
   DLBRIDGE_AVX2 static void Exact(Plan plan, const char* from, char* to) {
     char buffer[32] = {};
@@ -480,22 +624,25 @@ struct Kernel32 {
 
 struct KernelJoined32 : Kernel32 {
   template <size_t... k>
-  DLBRIDGE_AVX2 static void Fixed(Plan plan, const char* from, char* to, int64_t vectors,
+  DLBRIDGE_AVX2 static void Fixed(Plan plan, const Vectors& vectors, const char* from, char* to,
                                   std::index_sequence<k...> /*windows*/) {
     const __m256i masks[] = {Load(plan.taken[k])...};
     const __m256i places = Words(plan.joined_place);
     const int64_t offset = plan.offset[0];
-    const int64_t from_step = plan.from_step;
-    const int64_t to_step = plan.to_step;
-    for (; vectors > 0; --vectors, from += from_step, to += to_step) {
-      __m256i vector = Load(from + offset);
-      ((k == 0 ? void()
-               : void(vector = _mm256_blendv_epi8(
-                          vector, Load(from + offset + 32 * static_cast<int64_t>(k)), masks[k]))),
-       ...);
-      vector = _mm256_permutevar8x32_epi32(vector, places);
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
-    }
+    Runs runs(vectors, from, to);
+    const Step step = runs.step();
+    do {
+      for (Run run = runs.run(); run.count > 0; run.Next(step)) {
+        __m256i vector = Load(run.from + offset);
+        ((k == 0 ? void()
+                 : void(vector = _mm256_blendv_epi8(
+                            vector, Load(run.from + offset + 32 * static_cast<int64_t>(k)),
+                            masks[k]))),
+         ...);
+        vector = _mm256_permutevar8x32_epi32(vector, places);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(run.to), vector);
+      }
+    } while (runs.Next());
   }
 };
 
@@ -505,33 +652,42 @@ struct Kernel64 {
   using Plan = const Shuffle&;
 
   template <size_t... k>
-  DLBRIDGE_VBMI static void Fixed(Plan plan, const char* from, char* to, int64_t vectors,
+  DLBRIDGE_VBMI static void Fixed(Plan plan, const Vectors& vectors, const char* from, char* to,
                                   std::index_sequence<k...> /*windows*/) {
     const __m512i places[] = {_mm512_load_si512(plan.place[k])...};
     const int64_t offsets[] = {plan.offset[k]...};
     const __mmask64 used[] = {plan.used[k]...};
     const __mmask64 stored = Lowest(plan.to_step);
-    for (; vectors > 0; --vectors, from += plan.from_step, to += plan.to_step) {
-      __m512i vector = _mm512_maskz_permutexvar_epi8(~__mmask64{0}, places[0],
-                                                     _mm512_loadu_si512(from + offsets[0]));
-      ((k == 0 ? void()
-               : void(vector = _mm512_mask_permutexvar_epi8(
-                          vector, used[k], places[k], _mm512_loadu_si512(from + offsets[k])))),
-       ...);
-      _mm512_mask_storeu_epi8(to, stored, vector);
-    }
-  }
-  DLBRIDGE_VBMI static void Any(Plan plan, const char* from, char* to, int64_t vectors) {
-    const __mmask64 stored = Lowest(plan.to_step);
-    for (; vectors > 0; --vectors, from += plan.from_step, to += plan.to_step) {
-      __m512i vector = _mm512_setzero_si512();
-      for (int k = 0; k < plan.windows; ++k) {
-        vector =
-            _mm512_mask_permutexvar_epi8(vector, plan.used[k], _mm512_load_si512(plan.place[k]),
-                                         _mm512_loadu_si512(from + plan.offset[k]));
+    Runs runs(vectors, from, to);
+    const Step step = runs.step();
+    do {
+      for (Run run = runs.run(); run.count > 0; run.Next(step)) {
+        __m512i vector = _mm512_maskz_permutexvar_epi8(~__mmask64{0}, places[0],
+                                                       _mm512_loadu_si512(run.from + offsets[0]));
+        ((k == 0
+              ? void()
+              : void(vector = _mm512_mask_permutexvar_epi8(
+                         vector, used[k], places[k], _mm512_loadu_si512(run.from + offsets[k])))),
+         ...);
+        _mm512_mask_storeu_epi8(run.to, stored, vector);
       }
-      _mm512_mask_storeu_epi8(to, stored, vector);
-    }
+    } while (runs.Next());
+  }
+  DLBRIDGE_VBMI static void Any(Plan plan, const Vectors& vectors, const char* from, char* to) {
+    const __mmask64 stored = Lowest(plan.to_step);
+    Runs runs(vectors, from, to);
+    const Step step = runs.step();
+    do {
+      for (Run run = runs.run(); run.count > 0; run.Next(step)) {
+        __m512i vector = _mm512_setzero_si512();
+        for (int k = 0; k < plan.windows; ++k) {
+          vector =
+              _mm512_mask_permutexvar_epi8(vector, plan.used[k], _mm512_load_si512(plan.place[k]),
+                                           _mm512_loadu_si512(run.from + plan.offset[k]));
+        }
+        _mm512_mask_storeu_epi8(run.to, stored, vector);
+      }
+    } while (runs.Next());
   }
   DLBRIDGE_VBMI static void Exact(Plan plan, const char* from, char* to) {
     __m512i vector = _mm512_setzero_si512();
@@ -572,26 +728,23 @@ Range WholeVectors(const Shuffle& plan, int64_t vectors, int64_t source_bytes,
   return whole;
 }
 
-// What is the same for all rows of `count` groups.
+// What is the same for all rows of `groups` groups.
 struct RowWork {
-  RowWork(const Shuffle& plan, int64_t groups)
-      : vectors(groups / plan.groups),
-        rest(groups % plan.groups),
-        bytes(groups * (plan.to_step / plan.groups)) {
+  RowWork(const Shuffle& plan, const PlaneAxis& rows, int64_t groups)
+      : bytes(groups * (plan.to_step / plan.groups)) {
+    const int64_t rest = groups % plan.groups;
+    vectors = {rows, groups / plan.groups, {plan.from_step, plan.to_step}, rest != 0, {}, {}, {}};
     // The last vector ends at the last group: some groups are copied twice.
     const int64_t before = plan.groups - rest;
-    last_from = vectors * plan.from_step - before * (plan.from_step / plan.groups);
-    last_to = bytes - plan.to_step;
-    const int64_t highest = rest != 0 ? last_from : (vectors - 1) * plan.from_step;
+    vectors.last.from = vectors.count * plan.from_step - before * (plan.from_step / plan.groups);
+    vectors.last.to = bytes - plan.to_step;
+    const int64_t highest = rest != 0 ? vectors.last.from : (vectors.count - 1) * plan.from_step;
     reach = plan.reach + (plan.from_step > 0 ? highest : 0);
     is_filled = plan.to_step == plan.width;
   }
 
-  int64_t vectors;
-  int64_t rest;       // groups after the vectors
-  int64_t bytes;      // of the target
-  int64_t last_from;  // of a vector with the rest: where it is in the source, from the first group
-  int64_t last_to;
+  Vectors vectors;
+  int64_t bytes;   // of the target
   int64_t reach;   // the end of the highest window, from the first group
   bool is_filled;  // vectors write no more than their bytes
 };
@@ -600,37 +753,58 @@ struct RowWork {
 template <class Kernel>
 void RunEdge(const Shuffle& plan, const RowWork& work, CopyVectors copy, const char* from, char* to,
              int64_t source_bytes) {
-  const Range whole = WholeVectors(plan, work.vectors, source_bytes, work.bytes);
+  const int64_t count = work.vectors.count;
+  const Range whole = WholeVectors(plan, count, source_bytes, work.bytes);
   const auto exact = [&](int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) {
       Kernel::Exact(plan, from + i * plan.from_step, to + i * plan.to_step);
     }
   };
   exact(0, whole.begin);
-  copy(plan, from + whole.begin * plan.from_step, to + whole.begin * plan.to_step,
-       whole.end - whole.begin);
-  exact(whole.end, work.vectors);
-  if (work.rest != 0) {
-    Kernel::Exact(plan, from + work.last_from, to + work.last_to);
+  if (whole.begin < whole.end) {
+    const Vectors vectors = {{1, 0, 0}, whole.end - whole.begin, work.vectors.step, false, {}, {},
+                             {}};
+    copy(plan, vectors, from + whole.begin * plan.from_step, to + whole.begin * plan.to_step);
   }
+  exact(whole.end, count);
+  if (work.vectors.has_last) {
+    Kernel::Exact(plan, from + work.vectors.last.from, to + work.vectors.last.to);
+  }
+}
+
+// The rows whose vectors can all be loaded and stored completely.
+Range WholeRows(const RowWork& work, int64_t source_bytes) {
+  const PlaneAxis& rows = work.vectors.rows;
+  Range whole = {0, work.is_filled ? rows.extent : 0};
+  const auto reaches_over = [&](int64_t row) {
+    return source_bytes - row * rows.from < work.reach;
+  };
+  while (whole.begin < whole.end && reaches_over(whole.end - 1)) {
+    --whole.end;
+  }
+  while (whole.begin < whole.end && reaches_over(whole.begin)) {
+    ++whole.begin;
+  }
+  return whole;
 }
 
 template <class Kernel>
 void RunRows(const Shuffle& plan, const PlaneAxis& rows, int64_t count, const char* from, char* to,
              const char* source_end) {
-  const RowWork work(plan, count);
+  RowWork work(plan, rows, count);
   const CopyVectors copy = ChooseVectors<Kernel>(plan.windows);
-  for (int64_t r = 0; r < rows.extent; ++r) {
-    const char* source = from + r * rows.from;
-    char* target = to + r * rows.to;
-    if (!work.is_filled || source_end - source < work.reach) {
-      RunEdge<Kernel>(plan, work, copy, source, target, source_end - source);
-      continue;
+  const Range whole = WholeRows(work, source_end - from);
+  const auto edges = [&](int64_t first, int64_t end) {
+    for (int64_t r = first; r < end; ++r) {
+      const char* source = from + r * rows.from;
+      RunEdge<Kernel>(plan, work, copy, source, to + r * rows.to, source_end - source);
     }
-    copy(plan, source, target, work.vectors);
-    if (work.rest != 0) {
-      copy(plan, source + work.last_from, target + work.last_to, 1);
-    }
+  };
+  edges(0, whole.begin);
+  edges(whole.end, rows.extent);
+  if (whole.begin < whole.end) {
+    work.vectors.rows.extent = whole.end - whole.begin;
+    copy(plan, work.vectors, from + whole.begin * rows.from, to + whole.begin * rows.to);
   }
 }
 

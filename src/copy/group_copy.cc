@@ -73,7 +73,7 @@ struct Rows {
 };
 
 int64_t ChunkOf(const Shuffle& shuffle, const PlaneAxis& row, const PlaneAxis& column) {
-  if (Distance(row.from) >= Distance(column.from)) {
+  if (row.extent == 1 || Distance(row.from) >= Distance(column.from)) {
     return column.extent;
   }
   const int64_t vectors = kChunk / Distance(shuffle.from_step);
