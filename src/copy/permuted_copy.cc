@@ -187,6 +187,28 @@ CopyLattice ChooseSquares(const Axes& axes) {
   }
 }
 
+int64_t PitchOf(const Side& side) { return side.count > 1 ? Distance(side.at[1]) : 0; }
+
+// True if the lines on the other side do not fit the first-level cache: those that are pages apart
+// compete for the same place.
+bool Compete(const Side& side) {
+  constexpr int64_t kPage = 4096;
+  constexpr int64_t kWays = 8;
+  const int64_t pitch = PitchOf(side) | kPage;
+  const int64_t grain = pitch & -pitch;  // the highest power of 2 that divides both
+  return side.count > kWays * (kPage / (grain > kLine ? grain : kLine));
+}
+
+// True if it is faster to read all columns side by side than one after the other (measured): their
+// lines stay in the first-level cache until they are used completely. If they do not, it is still
+// faster where lines of the target compete for the places of the second-level cache.
+bool IsReadAcross(const Axes& axes, const Side& rows, const Side& columns) {
+  constexpr int64_t kMostColumns = 64;
+  constexpr int64_t kSecondLevelWay = 64 << 10;
+  return axes.bytes() >= kFar && columns.count <= kMostColumns &&
+         (!Compete(columns) || PitchOf(rows) % kSecondLevelWay == 0);
+}
+
 // Calls `visit` with the offsets of each part.
 template <class Visit>
 void ForEachPart(const Side& side, const Visit& visit) {
@@ -209,13 +231,14 @@ bool CopyPermuted(Axes* axes, const char* from, char* to) {
   }
   const CopyLattice wide = ChooseWideLattice(axes->item(), plan.columns().count);
   copy = wide != nullptr ? wide : copy;
+  const bool is_read_across = IsReadAcross(*axes, plan.rows(), plan.columns());
   for (int i = axes->count() - 1; i >= 0; --i) {
     if (plan.Takes(i)) {
       axes->Take(i);
     }
   }
   const Lattice lattice = {plan.rows().count, plan.columns().count, plan.rows().at,
-                           plan.columns().at};
+                           plan.columns().at, is_read_across};
   axes->ForEach(from + plan.from(), to + plan.to(), [&](const char* source, char* target) {
     ForEachPart(plan.rows(), [&](int64_t row_from, int64_t row_to) {
       ForEachPart(plan.columns(), [&](int64_t column_from, int64_t column_to) {

@@ -485,6 +485,16 @@ TEST_F(StridedCopyTest, OfLargeTensorsAgreesWithElementwise) {
       {{300, 5, 700}, {1, 300, 1500}, 32},
       {{4, 724, 724}, {1, 4, 2896}, 16},
       {{256, 1024, 4}, {1, 256, 262144}, 8},
+      // Few columns, which are read side by side.
+      {{15, 34, 33, 35}, {33, 17325, 1, 495}, 64},
+      {{15, 34, 33, 35}, {33, 17325, -1, -495}, 64},
+      {{8, 8, 8, 8, 4, 4, 8}, {1, 8, 64, 512, 4096, 16384, 65536}, 64},
+      {{6, 50, 66, 64}, {66, 25344, 1, 396}, 32},
+      {{150, 400, 50}, {400, 1, 60000}, 16},
+      {{280, 400, 50}, {400, 1, -112000}, 8},
+      // As few, whose lines compete for the same places of the cache.
+      {{54, 54, 256}, {512, 27648, 1}, 64},
+      {{54, 200, 54}, {1, 54, 512 * 54}, 64},
   };
   for (const Layout& layout : layouts) {
     ASSERT_NO_FATAL_FAILURE(Check(layout));
