@@ -567,25 +567,24 @@ struct Kernel32 {
 
   template <size_t... k>
   DLBRIDGE_AVX2 static void Fixed(Plan plan, const Vectors& vectors, const char* from, char* to,
-                                  std::index_sequence<k...> /*windows*/) {
+                                  std::index_sequence<k...> windows) {
     const __m256i places[] = {Words(plan.place[k])...};
     const __m256i used[] = {Used(plan.place[k])...};
     const int64_t offsets[] = {plan.offset[k]...};
-    Runs runs(vectors, from, to);
-    const Step step = runs.step();
-    do {
+    const Step step = vectors.step;
+    // Without `Runs`: many rows of few words are one vector and the last one.
+    for (int64_t r = 0; r < vectors.rows.extent; ++r) {
+      const char* source = from + r * vectors.rows.from;
+      char* target = to + r * vectors.rows.to;
       DLBRIDGE_UNROLL_TWICE
-      for (Run run = runs.run(); run.count > 0; run.Next(step)) {
-        __m256i vector = _mm256_permutevar8x32_epi32(Load(run.from + offsets[0]), places[0]);
-        ((k == 0 ? void()
-                 : void(vector = _mm256_blendv_epi8(
-                            vector,
-                            _mm256_permutevar8x32_epi32(Load(run.from + offsets[k]), places[k]),
-                            used[k]))),
-         ...);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(run.to), vector);
+      for (Run run = {source, target, vectors.count, {}}; run.count > 0; run.Next(step)) {
+        CopyVector(run.from, run.to, places, used, offsets, windows);
       }
-    } while (runs.Next());
+      if (vectors.has_last) {
+        CopyVector(source + vectors.last.from, target + vectors.last.to, places, used, offsets,
+                   windows);
+      }
+    }
   }
   DLBRIDGE_AVX2 static void Any(Plan plan, const Vectors& vectors, const char* from, char* to) {
     Runs runs(vectors, from, to);
@@ -609,6 +608,21 @@ struct Kernel32 {
     }
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(buffer), vector);
     CopyShort(buffer, to, plan.to_step);
+  }
+
+ private:
+  template <size_t... k>
+  DLBRIDGE_AVX2 DLBRIDGE_INLINE static void CopyVector(const char* from, char* to,
+                                                       const __m256i* places, const __m256i* used,
+                                                       const int64_t* offsets,
+                                                       std::index_sequence<k...> /*windows*/) {
+    __m256i vector = _mm256_permutevar8x32_epi32(Load(from + offsets[0]), places[0]);
+    ((k == 0 ? void()
+             : void(vector = _mm256_blendv_epi8(
+                        vector, _mm256_permutevar8x32_epi32(Load(from + offsets[k]), places[k]),
+                        used[k]))),
+     ...);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
   }
 
  protected:
