@@ -81,6 +81,7 @@ void HandoffCallsOnly(benchmark::State& state) {
   const Pair& pair = ThePair();
   auto* get_ctx = Symbol<decltype(cuStreamGetCtx)>("cuStreamGetCtx");
   auto* push = Symbol<decltype(cuCtxPushCurrent)>("cuCtxPushCurrent_v2");
+  auto* get_device = Symbol<decltype(cuCtxGetDevice)>("cuCtxGetDevice");
   auto* is_capturing = Symbol<decltype(cuStreamIsCapturing)>("cuStreamIsCapturing");
   auto* exchange =
       Symbol<decltype(cuThreadExchangeStreamCaptureMode)>("cuThreadExchangeStreamCaptureMode");
@@ -93,8 +94,10 @@ void HandoffCallsOnly(benchmark::State& state) {
     CUcontext context = nullptr;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     unsigned long long id = 0;
+    CUdevice device = 0;
     benchmark::DoNotOptimize(get_ctx(pair.producer, &context));
     benchmark::DoNotOptimize(push(context));
+    benchmark::DoNotOptimize(get_device(&device));
     benchmark::DoNotOptimize(is_capturing(pair.consumer, &status));
     benchmark::DoNotOptimize(is_capturing(pair.producer, &status));
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;

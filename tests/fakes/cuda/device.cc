@@ -267,6 +267,10 @@ CUresult CUDAAPI cuCtxGetCurrent(CUcontext* out) {
 }
 
 CUresult CUDAAPI cuCtxGetDevice(CUdevice* device) {
+  if (fake_cuda::g_fast) {
+    *device = 0;
+    return CUDA_SUCCESS;
+  }
   FAKE_CALL("cuCtxGetDevice", kContext);
   *device = Current()->device;
   return CUDA_SUCCESS;
