@@ -567,6 +567,45 @@ TEST(StridedCopyOfHugeLayouts, AgreesWithElementwise) {
   dlbridge::LimitVectorLevel(VectorLevel::kAvx512Vbmi);
 }
 
+// A plane of more than 32 MiB with its axes exchanged; `side` elements are whole lines.
+template <size_t kSize>
+void CheckTransposed(int64_t side, const std::vector<unsigned char>& from, unsigned char* to) {
+  const int64_t shape[] = {side, side};
+  const int64_t strides[] = {1, side};
+  CopyStrided({2, shape, strides, 8 * kSize, 8 * kSize, 8 * kSize, from.data(), to});
+  const auto rows = static_cast<size_t>(side);
+  int64_t wrong = 0;
+  for (size_t row = 0; row < rows; ++row) {
+    for (size_t column = 0; column < rows; ++column) {
+      const void* copied = to + kSize * (row * rows + column);
+      wrong += std::memcmp(copied, &from[kSize * (column * rows + row)], kSize) == 0 ? 0 : 1;
+    }
+  }
+  EXPECT_EQ(wrong, 0) << "size " << kSize;
+}
+
+TEST(StridedCopyOfHugeTransposedPlanes, AgreesWithElementwise) {
+  constexpr size_t kBytes = 34U << 20;
+  std::vector<unsigned char> from(kBytes);
+  for (size_t i = 0; i < kBytes; ++i) {
+    from[i] = static_cast<unsigned char>(i * 2654435761U >> 24U);
+  }
+  Fenced target(kBytes);
+  for (const VectorLevel level : kLevels) {
+    if (dlbridge::LimitVectorLevel(level) != level) {
+      continue;  // not on this processor
+    }
+    SCOPED_TRACE(Show(level));
+    if (Scale() >= 1) {  // these take seconds under a sanitizer
+      CheckTransposed<1>(5824, from, target.begin());
+      CheckTransposed<2>(4128, from, target.begin());
+    }
+    CheckTransposed<8>(2064, from, target.begin());
+    CheckTransposed<16>(1456, from, target.begin());
+  }
+  dlbridge::LimitVectorLevel(VectorLevel::kAvx512Vbmi);
+}
+
 // Rows of one element that begin at any place of a line.
 TEST(StridedCopyOfHugeRepeatedElements, AgreesWithElementwise) {
   constexpr int64_t kRows = 8000;
