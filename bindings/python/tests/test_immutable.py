@@ -15,6 +15,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import sysconfig
 import zlib
 
 import dlbridge
@@ -137,7 +138,7 @@ def probe(tmp_path_factory):
 
 def driver_of_dpnp(folder):
     """The variable by which OpenCL's loader finds the driver that is installed with dpnp."""
-    for place in folders():
+    for place in [sysconfig.get_path("platlib"), *folders()]:
         driver = pathlib.Path(place).parents[1] / "libintelocl.so"
         if driver.exists():
             (folder / "intel.icd").write_text(f"{driver}\n")
