@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import zipfile
 
-from sessions import ROOT
+from sessions import ROOT, stages
 
 VERSION = "3.14.3-1.5.13"
 GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
@@ -17,10 +17,11 @@ def python_of(system):
     """The folder of CPython for `system`, such as linux-x86_64; None without Maven."""
     folder = FOLDER / f"{VERSION}-{system}"
     found = folder / "org/bytedeco/cpython" / system
-    if not found.exists():
-        if shutil.which("mvn") is None:
-            return None
-        unpack(download(system), folder)
+    with stages.locked("maven"):
+        if not found.exists():
+            if shutil.which("mvn") is None:
+                return None
+            unpack(download(system), folder)
     return found
 
 

@@ -11,6 +11,10 @@ import nox
 
 HERE = pathlib.Path(__file__).resolve().parents[1]
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import stages  # noqa: E402, F401 needs the path above; others take it from here
+
 # This machine's compiler builds the wheels of a commit's tests, in half the time that the compiler
 # of a release's wheels takes.
 NATIVE = os.environ.get("DLBRIDGE_WHEELS") == "native"

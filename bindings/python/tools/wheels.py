@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the source distribution and one wheel per ABI tag, for the session `wheels`."""
 
-import fcntl
 import hashlib
 import os
 import pathlib
 import shutil
 import subprocess
-import sys
 
-from sessions import HERE, NATIVE, ROOT, install_pinned
-
-sys.path.insert(0, str(ROOT / "tests"))
-
-import stages  # noqa: E402 needs the path above
+from sessions import HERE, NATIVE, ROOT, install_pinned, stages
 
 REQUIREMENTS = HERE / "requirements"
 MACHINE = "x86_64"
@@ -126,11 +120,8 @@ def build_wheels(session, folder, work):
     """Builds the source distribution and the wheels in `folder` that are not current there."""
     install_pinned(session, REQUIREMENTS / "wheels.txt")
     folder.mkdir(parents=True, exist_ok=True)
-    work.mkdir(parents=True, exist_ok=True)
-    lock = (work / "lock").open("w")  # one build at a time; the lock ends with the process
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    build_missing(session, folder, work)
-    lock.close()
+    with stages.locked("-".join(work.relative_to(stages.BUILD).parts)):
+        build_missing(session, folder, work)
 
 
 def replace(files, made, folder):
