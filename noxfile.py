@@ -31,7 +31,7 @@ os.environ.setdefault("DLBRIDGE_PYTHONS", "3.11 3.12")
 CORE = "^(unit|conformance|plugin|abi|example|cpp|fuzz|lint|tool)$"
 # What `core_asan` leaves to an optimised library in `./run test`, where the C++ binding runs the
 # corpus.
-OPTIMISED = "^(abi|example|cpp|lint|sources)$"
+OPTIMISED = "^(abi|example|cpp|lint)$"
 # What the kind of library decides.
 LINKAGE = "^(conformance|plugin|abi|example)$"
 # What another build of the library could break.
@@ -101,8 +101,8 @@ def core(session):
 
 @stage
 def core_optimised(session):
-    """The C++ binding with its run of the corpus, examples, the ABI and checks of sources, gcc. The
-    C tests run once in `./run test`: in `core_asan`, or here where clang is missing."""
+    """The C++ binding with its run of the corpus, examples, the ABI and the lists of facts, gcc.
+    The C tests run once in `./run test`: in `core_asan`, or here where clang is missing."""
     need_libclang(session)
     labelled(session, OPTIMISED if shutil.which("clang++") else CORE)
 
@@ -118,8 +118,9 @@ def core_asan(session):
     """The core and the corpus under AddressSanitizer and UndefinedBehaviorSanitizer."""
     stages.need(session, "clang++")
     binary = stages.configure(session, "asan", NO_TOOL)
-    # `core` shows that the comparison of answers can fail.
-    chosen = ("-L", "^(unit|conformance|plugin)$", "-LE", "sources", "-E", "^outcomes_test$")
+    # `core` and `asan` have the conformance kit, and show that the comparison of answers can fail.
+    left = "^(outcomes_test|conformance_.*)$"
+    chosen = ("-L", "^(unit|conformance|plugin)$", "-LE", "sources", "-E", left)
     stages.programs(session, binary, *chosen)
     stages.ctest(session, binary, *chosen, **SLOW, **ASAN)
 
