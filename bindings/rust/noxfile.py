@@ -147,7 +147,7 @@ def hooks(session):
 @check
 def tests(session):
     """Unit tests, behaviour, corpus, fuzz corpus, layout, loading, and all examples; the corpus
-    while calls of the library fail."""
+    while calls of the library fail. `-- -p CRATE` chooses crates."""
     session.env["DLBRIDGE_FAULTS"] = hooks(session)
     outcomes = pathlib.Path(os.environ.get("DLBRIDGE_OUTCOMES_DIR") or SCRATCH) / "rust.jsonl"
     outcomes.parent.mkdir(parents=True, exist_ok=True)
@@ -155,7 +155,8 @@ def tests(session):
     session.env["DLBRIDGE_OUTCOMES"] = str(outcomes)
     session.env["DLBRIDGE_LIBRARY"] = str(prefix(session) / "lib/libdlbridge.so")
     # `misuse` runs that test.
-    session.run("cargo", "test", "--locked", *CRATES, *KIT, *FEATURES, "--", "--skip", MISUSE)
+    crates = session.posargs or (*CRATES, *KIT)
+    session.run("cargo", "test", "--locked", *crates, *FEATURES, "--", "--skip", MISUSE)
     if not outcomes.exists():
         session.error("the corpus did not run")
 
