@@ -525,14 +525,16 @@ TEST(StridedCopyOfHugeRows, AgreesWithElementwise) {
   }
 }
 
-int64_t WrongElements(const int64_t* shape, const int64_t* strides, const uint32_t* from,
+template <size_t kSize>
+int64_t WrongElements(const int64_t* shape, const int64_t* strides, const unsigned char* from,
                       const unsigned char* to) {
+  constexpr int64_t kItem = kSize;
   int64_t wrong = 0;
   for (int64_t row = 0; row < shape[0]; ++row) {
     for (int64_t column = 0; column < shape[1]; ++column) {
-      uint32_t found = 0;
-      std::memcpy(&found, to + (row * shape[1] + column) * 4, sizeof found);
-      wrong += found == from[row * strides[0] + column * strides[1]] ? 0 : 1;
+      const unsigned char* copied = to + (row * shape[1] + column) * kItem;
+      const unsigned char* source = from + (row * strides[0] + column * strides[1]) * kItem;
+      wrong += std::memcmp(copied, source, kSize) == 0 ? 0 : 1;
     }
   }
   return wrong;
@@ -559,7 +561,8 @@ TEST(StridedCopyOfHugeLayouts, AgreesWithElementwise) {
         }
         auto* to = target.begin() + shift;
         CopyStrided({2, shape, strides, 32, 32, 32, from.data(), to});
-        EXPECT_EQ(WrongElements(shape, strides, from.data(), to), 0)
+        const auto* source = reinterpret_cast<const unsigned char*>(from.data());
+        EXPECT_EQ(WrongElements<4>(shape, strides, source, to), 0)
             << "stride " << strides[0] << ", shift " << shift << ", level " << Show(level);
       }
     }
@@ -573,15 +576,7 @@ void CheckTransposed(int64_t side, const std::vector<unsigned char>& from, unsig
   const int64_t shape[] = {side, side};
   const int64_t strides[] = {1, side};
   CopyStrided({2, shape, strides, 8 * kSize, 8 * kSize, 8 * kSize, from.data(), to});
-  const auto rows = static_cast<size_t>(side);
-  int64_t wrong = 0;
-  for (size_t row = 0; row < rows; ++row) {
-    for (size_t column = 0; column < rows; ++column) {
-      const void* copied = to + kSize * (row * rows + column);
-      wrong += std::memcmp(copied, &from[kSize * (column * rows + row)], kSize) == 0 ? 0 : 1;
-    }
-  }
-  EXPECT_EQ(wrong, 0) << "size " << kSize;
+  EXPECT_EQ(WrongElements<kSize>(shape, strides, from.data(), to), 0) << "size " << kSize;
 }
 
 TEST(StridedCopyOfHugeTransposedPlanes, AgreesWithElementwise) {
