@@ -388,6 +388,7 @@ def install_editable(session):
         # library's objects that the preset dev has compiled.
         "build-dir": ROOT / f"build/python-{session.name}",
         "cmake.build-type": "RelWithDebInfo",
+        "cmake.define.DLBRIDGE_DEVELOP": "ON",
         "cmake.define.DLBRIDGE_WERROR": "ON",
         "install.strip": "false",
     }

@@ -11,11 +11,15 @@ function(dlbridge_extension name pattern)
   if(pattern MATCHES "\\.cc$")
     nanobind_add_module(${name} STABLE_ABI FREE_THREADED NB_STATIC NB_SUPPRESS_WARNINGS NOSTRIP ${sources})
     dlbridge_unite_nanobind(${name})
+    dlbridge_include_first(${name})
   else()
     dlbridge_c_module(${name} ${sources})
   endif()
   target_link_libraries(${name} PRIVATE dlbridge::dlbridge)
   target_compile_options(${name} PRIVATE -Wall -Wextra $<$<BOOL:${DLBRIDGE_WERROR}>:-Werror>)
+  if(DLBRIDGE_DEVELOP)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   dlbridge_link(${name})
   set_target_properties(${name} PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/package/dlbridge
@@ -30,6 +34,17 @@ function(dlbridge_unite_nanobind name)
   get_target_property(libraries ${name} LINK_LIBRARIES)
   list(FILTER libraries INCLUDE REGEX ^nanobind)
   set_target_properties(${libraries} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  target_compile_options(${libraries} PRIVATE "SHELL:-include cstdio" $<$<BOOL:${DLBRIDGE_DEVELOP}>:-O0>)
+endfunction()
+
+# nanobind's headers use stderr without including <cstdio>; Python's limited API does not include it
+# either.
+function(dlbridge_include_first name)
+  if(DLBRIDGE_DEVELOP)
+    target_precompile_headers(${name} PRIVATE <cstdio> src/describe/describe.h)
+  else()
+    target_compile_options(${name} PRIVATE "SHELL:-include cstdio")
+  endif()
 endfunction()
 
 function(dlbridge_link name)
