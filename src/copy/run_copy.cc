@@ -17,24 +17,56 @@ namespace {
 // Runs of at least so many bytes are prefetched by the processor.
 constexpr int64_t kLongRun = 512;
 
-// Prefetches the run that is 16 runs ahead. It computes with integers: the address may be outside
-// the memory.
-DLBRIDGE_INLINE void PrefetchRun(const char* from, int64_t step, int64_t bytes) {
-  const auto ahead = reinterpret_cast<uintptr_t>(from) + 16 * static_cast<uintptr_t>(step);
-  for (int64_t at = 0; at < bytes; at += kLine) {
-    __builtin_prefetch(reinterpret_cast<const void*>(ahead + static_cast<uintptr_t>(at)));
+// Prefetches runs in the order in which they are copied, a few runs ahead.
+class Ahead {
+ public:
+  Ahead(const Plane& plane, const char* from) : plane_(plane), row_(from) {
+    for (int i = 0; i < kRuns; ++i) {
+      Step();
+    }
   }
-}
+
+  // Nothing after the last run of the plane.
+  DLBRIDGE_INLINE void Prefetch() {
+    if (r_ == plane_.row.extent) {
+      return;
+    }
+    const char* const run = row_ + c_ * plane_.column.from;
+    for (int64_t at = 0; at < plane_.column.to; at += kLine) {
+      __builtin_prefetch(run + at);
+    }
+    Step();
+  }
+
+ private:
+  static constexpr int kRuns = 16;
+
+  DLBRIDGE_INLINE void Step() {
+    if (++c_ < plane_.column.extent) {
+      return;
+    }
+    c_ = 0;
+    if (r_ < plane_.row.extent && ++r_ < plane_.row.extent) {
+      row_ += plane_.row.from;
+    }
+  }
+
+  const Plane& plane_;
+  const char* row_;
+  int64_t r_ = 0;
+  int64_t c_ = 0;
+};
 
 // In the order of the target, so that its lines are written one after the other.
 template <void (*kCopy)(const char*, char*, int64_t), bool kPrefetches>
 void CopyRuns(const Plane& plane, const char* from, char* to) {
+  Ahead ahead(plane, from);  // unused, and so not compiled, without prefetching
   for (int64_t r = 0; r < plane.row.extent; ++r) {
     const char* source = from + r * plane.row.from;
     char* target = to + r * plane.row.to;
     for (int64_t c = 0; c < plane.column.extent; ++c) {
       if (kPrefetches) {
-        PrefetchRun(source + c * plane.column.from, plane.column.from, plane.column.to);
+        ahead.Prefetch();
       }
       kCopy(source + c * plane.column.from, target + c * plane.column.to, plane.column.to);
     }

@@ -197,8 +197,7 @@ CopyLattice ChooseWideLattice(int64_t item, int64_t columns) {
   if (level >= VectorLevel::kAvx512Vbmi && bytes >= 64 && 5 * halves >= 8 * wholes) {
     return LatticeOf<Parts4>(item);
   }
-  return level >= VectorLevel::kAvx2 && bytes >= 32 && item < 16 ? LatticeOf<Parts2>(item)
-                                                                 : nullptr;
+  return level >= VectorLevel::kAvx2 && bytes >= 32 ? LatticeOf<Parts2>(item) : nullptr;
 }
 
 WideTile ChooseWideTile(int64_t item) {

@@ -485,6 +485,9 @@ TEST_F(StridedCopyTest, OfLargeTensorsAgreesWithElementwise) {
       {{300, 5, 700}, {1, 300, 1500}, 32},
       {{4, 724, 724}, {1, 4, 2896}, 16},
       {{256, 1024, 4}, {1, 256, 262144}, 8},
+      // Runs, in planes of more and of fewer columns than are prefetched.
+      {{5, 100, 26, 42}, {4200, 42, 21000, 1}, 64},
+      {{25, 100, 5, 42}, {4200, 42, -105000, 1}, 64},
       // Few columns, which are read side by side.
       {{15, 34, 33, 35}, {33, 17325, 1, 495}, 64},
       {{15, 34, 33, 35}, {33, 17325, -1, -495}, 64},
