@@ -157,7 +157,16 @@ using dlbridge::VectorLevel;
 constexpr VectorLevel kLevels[] = {VectorLevel::kNone, VectorLevel::kShuffle, VectorLevel::kAvx2,
                                    VectorLevel::kAvx512Vbmi};
 
-std::string Show(VectorLevel level) { return std::to_string(static_cast<int>(level)); }
+// Calls `use` with each kind of vectors that this processor has.
+template <class Use>
+void ForEachLevel(const Use& use) {
+  for (const VectorLevel level : kLevels) {
+    if (dlbridge::LimitVectorLevel(level) == level) {
+      use("level " + std::to_string(static_cast<int>(level)));
+    }
+  }
+  dlbridge::LimitVectorLevel(VectorLevel::kAvx512Vbmi);
+}
 
 // Source and target, filled once, and the layouts that are copied between them, with each kind of
 // vectors that this processor has.
@@ -175,7 +184,6 @@ class StridedCopyTest : public testing::Test {
     }
     EXPECT_TRUE(ProtectPages(source_.begin(), kSourceBytes, Access::kRead));
   }
-  ~StridedCopyTest() override { dlbridge::LimitVectorLevel(VectorLevel::kAvx512Vbmi); }
 
   static size_t SourceBytes(const Layout& layout, int64_t* below) {
     const auto reach = layout.Reach();
@@ -208,19 +216,16 @@ class StridedCopyTest : public testing::Test {
     // Bytes beside the target must not change.
     constexpr size_t kBeside = 256;
     unsigned char* beside = at_end ? to - kBeside : to + expected.size();
-    for (const VectorLevel level : kLevels) {
-      if (dlbridge::LimitVectorLevel(level) != level) {
-        continue;  // not on this processor
-      }
+    ForEachLevel([&](const std::string& level) {
       std::memset(beside, kUnwritten, kBeside);
       std::memset(to, kUnwritten, expected.size());
       CopyStrided({static_cast<int32_t>(layout.shape.size()), layout.shape.data(),
                    layout.strides.data(), layout.bits, layout.from_item(), layout.to_item(), from,
                    to});
-      ASSERT_EQ(std::memcmp(to, expected.data(), expected.size()), 0) << "level " << Show(level);
+      ASSERT_EQ(std::memcmp(to, expected.data(), expected.size()), 0) << level;
       ASSERT_EQ(std::count(beside, beside + kBeside, kUnwritten), static_cast<ptrdiff_t>(kBeside))
-          << "level " << Show(level);
-    }
+          << level;
+    });
   }
 
   Fenced source_;
@@ -465,8 +470,7 @@ TEST(StridedCopyToUnalignedMemory, AgreesWithElementwise) {
   std::vector<unsigned char> from(16 * kCount * 5);
   std::iota(from.begin(), from.end(), static_cast<unsigned char>(1));
   std::vector<unsigned char> to(16 * kCount * 5 + 64);
-  for (const VectorLevel level : kLevels) {
-    dlbridge::LimitVectorLevel(level);
+  ForEachLevel([&](const std::string& level) {
     for (const size_t size : {2U, 4U, 8U, 16U}) {
       for (const Axes& strides : {Axes{1, 0}, Axes{0, 1}, Axes{1, 5}, Axes{-1, -5}}) {
         const Layout layout = {{5, kCount}, strides, static_cast<uint32_t>(8 * size)};
@@ -478,13 +482,12 @@ TEST(StridedCopyToUnalignedMemory, AgreesWithElementwise) {
             ASSERT_EQ(std::memcmp(&to[shift + size * static_cast<size_t>(n)],
                                   &from[size * static_cast<size_t>(first + offset)], size),
                       0)
-                << Show(layout) << ", level " << Show(level) << ", shift " << shift;
+                << Show(layout) << ", " << level << ", shift " << shift;
           });
         }
       }
     }
-  }
-  dlbridge::LimitVectorLevel(VectorLevel::kAvx512Vbmi);
+  });
 }
 
 TEST(StridedCopyOfAnEmptyTensor, AccessesNothing) {
@@ -597,10 +600,7 @@ TEST(StridedCopyOfHugeLayouts, AgreesWithElementwise) {
   std::vector<uint32_t> from(kElements);
   std::iota(from.begin(), from.end(), 1U);
   Fenced target(kElements * sizeof(uint32_t) + 4096);
-  for (const VectorLevel level : kLevels) {
-    if (dlbridge::LimitVectorLevel(level) != level) {
-      continue;  // not on this processor
-    }
+  ForEachLevel([&](const std::string& level) {
     for (const auto& strides : layouts) {
       for (const int shift : {0, 4, 6}) {
         if (shift != 4 && Scale() < 1) {
@@ -610,11 +610,10 @@ TEST(StridedCopyOfHugeLayouts, AgreesWithElementwise) {
         CopyStrided({2, shape, strides, 32, 32, 32, from.data(), to});
         const auto* source = reinterpret_cast<const unsigned char*>(from.data());
         EXPECT_EQ(WrongElements<4>(shape, strides, source, to), 0)
-            << "stride " << strides[0] << ", shift " << shift << ", level " << Show(level);
+            << "stride " << strides[0] << ", shift " << shift << ", " << level;
       }
     }
-  }
-  dlbridge::LimitVectorLevel(VectorLevel::kAvx512Vbmi);
+  });
 }
 
 // A plane of more than 32 MiB with its axes exchanged; `side` elements are whole lines.
@@ -633,29 +632,22 @@ TEST(StridedCopyOfHugeTransposedPlanes, AgreesWithElementwise) {
     from[i] = static_cast<unsigned char>(i * 2654435761U >> 24U);
   }
   Fenced target(kBytes);
-  for (const VectorLevel level : kLevels) {
-    if (dlbridge::LimitVectorLevel(level) != level) {
-      continue;  // not on this processor
-    }
-    SCOPED_TRACE(Show(level));
+  ForEachLevel([&](const std::string& level) {
+    SCOPED_TRACE(level);
     if (Scale() >= 1) {  // these take seconds under a sanitizer
       CheckTransposed<1>(5824, from, target.begin());
       CheckTransposed<2>(4128, from, target.begin());
     }
     CheckTransposed<8>(2064, from, target.begin());
     CheckTransposed<16>(1456, from, target.begin());
-  }
-  dlbridge::LimitVectorLevel(VectorLevel::kAvx512Vbmi);
+  });
 }
 
 // Rows of one element that begin at any place of a line.
 TEST(StridedCopyOfHugeRepeatedElements, AgreesWithElementwise) {
   constexpr int64_t kRows = 8000;
   Fenced target(36 << 20);
-  for (const VectorLevel level : kLevels) {
-    if (dlbridge::LimitVectorLevel(level) != level) {
-      continue;  // not on this processor
-    }
+  ForEachLevel([&](const std::string& level) {
     for (const int64_t size : {1, 2, 4, 8, 16}) {
       const int64_t shape[] = {kRows, 4300 / size + 1};
       const int64_t strides[] = {1, 0};
@@ -675,11 +667,10 @@ TEST(StridedCopyOfHugeRepeatedElements, AgreesWithElementwise) {
                        ? 0
                        : 1;
         }
-        EXPECT_EQ(wrong, 0) << "size " << size << ", shift " << shift << ", level " << Show(level);
+        EXPECT_EQ(wrong, 0) << "size " << size << ", shift " << shift << ", " << level;
       }
     }
-  }
-  dlbridge::LimitVectorLevel(VectorLevel::kAvx512Vbmi);
+  });
 }
 
 }  // namespace
