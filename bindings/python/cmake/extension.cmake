@@ -38,9 +38,10 @@ function(dlbridge_unite_nanobind name)
 endfunction()
 
 # nanobind's headers use stderr without including <cstdio>; Python's limited API does not include it
-# either.
+# either. The headers take more than half of the compile time; zig refuses the options with which CMake
+# precompiles them.
 function(dlbridge_include_first name)
-  if(DLBRIDGE_DEVELOP)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_precompile_headers(${name} PRIVATE <cstdio> src/describe/describe.h)
   else()
     target_compile_options(${name} PRIVATE "SHELL:-include cstdio")
