@@ -125,7 +125,7 @@ def sdist(session):
     """The source distribution builds with this machine's compiler."""
     install_pinned(session, REQUIREMENTS / "build.txt")
     install_source(session, next(WHEELS.glob("*.tar.gz")), {"cmake.build-type": "None"})
-    session.run("python", "-c", "import dlbridge._core, dlbridge._describe")
+    session.run("python", "-P", "-c", "import dlbridge._core, dlbridge._describe")
 
 
 # ---------------------------------------------------------------------------------------- tests
