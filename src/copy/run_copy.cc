@@ -20,41 +20,34 @@ constexpr int64_t kLongRun = 512;
 // Prefetches runs in the order in which they are copied, a few runs ahead.
 class Ahead {
  public:
-  Ahead(const Plane& plane, const char* from) : plane_(plane), row_(from) {
-    for (int i = 0; i < kRuns; ++i) {
-      Step();
-    }
-  }
+  Ahead(const Plane& plane, const char* from)
+      : plane_(plane),
+        from_(from),
+        row_(kRuns / plane.column.extent),
+        column_(kRuns % plane.column.extent) {}
 
   // Nothing after the last run of the plane.
   DLBRIDGE_INLINE void Prefetch() {
-    if (r_ == plane_.row.extent) {
+    if (row_ >= plane_.row.extent) {
       return;
     }
-    const char* const run = row_ + c_ * plane_.column.from;
+    const char* const run = from_ + row_ * plane_.row.from + column_ * plane_.column.from;
     for (int64_t at = 0; at < plane_.column.to; at += kLine) {
       __builtin_prefetch(run + at);
     }
-    Step();
+    if (++column_ == plane_.column.extent) {
+      column_ = 0;
+      ++row_;
+    }
   }
 
  private:
-  static constexpr int kRuns = 16;
-
-  DLBRIDGE_INLINE void Step() {
-    if (++c_ < plane_.column.extent) {
-      return;
-    }
-    c_ = 0;
-    if (r_ < plane_.row.extent && ++r_ < plane_.row.extent) {
-      row_ += plane_.row.from;
-    }
-  }
+  static constexpr int64_t kRuns = 16;
 
   const Plane& plane_;
-  const char* row_;
-  int64_t r_ = 0;
-  int64_t c_ = 0;
+  const char* from_;
+  int64_t row_;
+  int64_t column_;
 };
 
 // In the order of the target, so that its lines are written one after the other.
