@@ -395,8 +395,7 @@ def core_bindings(session):
     if shutil.which("go") and go_is_new_enough():
         runs.append(("bindings/go", ("-s", "tests")))
     if shutil.which("cargo"):
-        crates = ("-p", "dlbridge-sys", "-p", "dlbridge")
-        runs.append(("bindings/rust", ("-s", "tests", "--", *crates)))
+        runs.append(("bindings/rust", ("-s", "tests", "--", "core")))
     binary = stages.build(session, "dev", NO_BENCH, targets=("dlbridge",))
     for component in ("runtime", "development"):
         command = ("cmake", "--install", binary, "--prefix", PREFIX / "dev")
