@@ -11,7 +11,6 @@ function(dlbridge_extension name pattern)
   if(pattern MATCHES "\\.cc$")
     nanobind_add_module(${name} STABLE_ABI FREE_THREADED NB_STATIC NB_SUPPRESS_WARNINGS NOSTRIP ${sources})
     dlbridge_unite_nanobind(${name})
-    dlbridge_include_first(${name})
   else()
     dlbridge_c_module(${name} ${sources})
   endif()
@@ -39,10 +38,10 @@ endfunction()
 
 # nanobind's headers use stderr without including <cstdio>; Python's limited API does not include it
 # either. The headers take more than half of the compile time; zig refuses the options with which CMake
-# precompiles them.
-function(dlbridge_include_first name)
+# precompiles them. `header` includes those of nanobind, and each source includes it.
+function(dlbridge_include_first name header)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_precompile_headers(${name} PRIVATE <cstdio> src/describe/describe.h)
+    target_precompile_headers(${name} PRIVATE <cstdio> ${header})
   else()
     target_compile_options(${name} PRIVATE "SHELL:-include cstdio")
   endif()
