@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times the core's operations, malloc + free and tvm-ffi in one run. Names are
-// operation/ndim/strides; report.py prints their ratios.
+// operation/ndim/strides; report.py prints their ratios. Each batch is between two short ones of
+// malloc + free, because a virtual machine's speed changes from one second to the next.
 #include <benchmark/benchmark.h>
+#include <time.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include "operations.h"
@@ -13,13 +17,38 @@ using dlbridge_bench::NameOf;
 using dlbridge_bench::Shape;
 using dlbridge_bench::Strides;
 
+double CpuNanoseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
+}
+
+// CPU time of one malloc + free now: the median of a few batches.
+double UnitNow() {
+  constexpr int kCalls = 4000;
+  dlbridge_bench::MallocFree operation{Shape()};
+  std::array<double, 9> batches{};
+  for (double& batch : batches) {
+    const double start = CpuNanoseconds();
+    for (int i = 0; i < kCalls; ++i) {
+      operation();
+      benchmark::ClobberMemory();
+    }
+    batch = (CpuNanoseconds() - start) / kCalls;
+  }
+  std::nth_element(batches.begin(), batches.begin() + batches.size() / 2, batches.end());
+  return batches[batches.size() / 2];
+}
+
 template <typename Operation>
 void Time(benchmark::State& state, Shape shape) {
+  const double before = UnitNow();
   Operation operation(shape);
   for (auto _ : state) {
     operation();
     benchmark::ClobberMemory();
   }
+  state.counters["unit"] = (before + UnitNow()) / 2;
 }
 
 struct Register {

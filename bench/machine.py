@@ -9,8 +9,8 @@ import platform
 import re
 import subprocess
 
-# Above this part of the processors busy with other work, or this spread of the reference, a time
-# neither meets nor misses its target.
+# Above this part of the processors busy with other work, or this spread of the reference beside
+# itself, a time neither meets nor misses its target.
 MOST_LOAD = 0.5
 MOST_SPREAD = 0.10
 PEERS = ("apache-tvm-ffi", "torch", "numpy", "jax", "nanobind")
@@ -83,5 +83,8 @@ def reasons(loads, spread):
     if max(loads) > MOST_LOAD:
         found.append(f"{max(loads):.1f} threads for each processor were runnable")
     if spread > MOST_SPREAD:
-        found.append(f"malloc + free varied by {100 * spread:.0f} % between its quartiles")
+        found.append(
+            f"malloc + free varied by {100 * spread:.0f} % between the quartiles of its batches,"
+            " each divided by those before and after it"
+        )
     return found

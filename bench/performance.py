@@ -16,7 +16,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plot  # noqa: E402 needs the backend
 from instructions import BATCH, SMALL, by_key  # noqa: E402
-from machine import MOST_LOAD  # noqa: E402
+from machine import MOST_LOAD, MOST_SPREAD  # noqa: E402
 from targets import GROWTH, ROWS, cell, table  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -130,14 +130,14 @@ def verdict(found):
 
 def time_lines(found):
     rows = {row["name"]: row for row in found["core"]}
-    yield f"{'operation':<42}{'ndim':<6}{'multiple':>9}{'ns':>9}   quartiles"
+    yield f"{'operation':<42}{'ndim':<6}{'multiple':>9}   {'quartiles':<13}{'ns':>7}"
     for operation, title in ROWS.items():
         for ndim in (1, 4, 8):
             row = rows.get(f"{operation}/{ndim}/given")
             if row:
+                between = f"{row['low']:.2f} to {row['high']:.2f}"
                 yield (
-                    f"{title:<42}{ndim:<6}{row['multiple']:>9.2f}{row['ns']:>9.1f}   "
-                    f"{row['low']:.1f} to {row['high']:.1f}"
+                    f"{title:<42}{ndim:<6}{row['multiple']:>9.2f}   {between:<13}{row['ns']:>7.1f}"
                 )
 
 
@@ -179,8 +179,9 @@ def document(found):
     yield "## Times\n"
     yield paragraph(
         "CPU time of short batches, interleaved at random, as multiples of malloc + free of 128",
-        f"bytes in the same run: `./run bench --core`. A run with more than {MOST_LOAD} runnable",
-        "threads for each processor decides nothing. Quartiles are in ns.",
+        "bytes immediately before and after each batch: `./run bench --core`. A run with more than",
+        f"{MOST_LOAD} runnable threads for each processor, or in which malloc + free itself varies",
+        f"by more than {100 * MOST_SPREAD:.0f} % beside its neighbours, decides nothing.",
     )
     yield preformatted(time_lines(found))
     yield "## Memory and growth\n"

@@ -3,8 +3,9 @@
 makes docs/performance.md.
 
 Times are CPU time: medians of short batches that are interleaved at random, so that other load on
-the machine affects all contestants, with the distance of their quartiles. On a machine under load a
-time is reported as inconclusive instead of as a target that is met or missed. Instructions do not
+the machine affects all contestants, with the distance of their quartiles. A batch of the core is
+divided by malloc + free immediately before and after it. On a machine under load a time is reported
+as inconclusive instead of as a target that is met or missed. Instructions do not
 depend on the load. Unknown options go to core_bench. DLBRIDGE_TORCH_PYTHON is a Python with
 PyTorch, whose copies are measured too.
 """
@@ -40,13 +41,13 @@ def measure(binary, repetitions, min_time, rest):
     return json.loads(done.stdout)
 
 
-def batches(report):
-    """Nanoseconds of CPU time of each batch by name."""
-    times = {}
+def batches(report, value=lambda run: run["cpu_time"]):
+    """A value of each batch by name: nanoseconds of CPU time."""
+    found = {}
     for run in report["benchmarks"]:
         if run["run_type"] == "iteration":
-            times.setdefault(run["run_name"], []).append(run["cpu_time"])
-    return times
+            found.setdefault(run["run_name"], []).append(value(run))
+    return found
 
 
 def medians(report):
@@ -72,20 +73,22 @@ def key_of(name):
 
 
 def core_times(binary, arguments, rest):
-    """Rows of (name, quartiles in ns, multiple of the unit), and the spread of the unit."""
-    times = batches(measure(binary, arguments.repetitions, arguments.min_time, rest))
+    """Rows of (name, ns, quartiles of the multiple of the unit), and the spread of the unit where
+    it is itself divided by those before and after it."""
+    report = measure(binary, arguments.repetitions, arguments.min_time, rest)
+    times = medians(report)
+    multiples = batches(report, lambda run: run["cpu_time"] / run["unit"])
     if UNIT not in times:
         sys.exit(f"{UNIT} was not measured, there is nothing to compare with")
-    unit = statistics.median(times[UNIT])
     # Operations on a batch are reported by the tensor.
     rows = []
-    for name, values in times.items():
+    for name, values in multiples.items():
         each = instructions.BATCH if "_64" in name else 1
         low, median, high = (value / each for value in quartiles(values))
         rows.append(
-            {"name": name, "ns": median, "low": low, "high": high, "multiple": median / unit}
+            {"name": name, "ns": times[name] / each, "multiple": median, "low": low, "high": high}
         )
-    return rows, spread(times[UNIT])
+    return rows, spread(multiples[UNIT])
 
 
 def print_core(rows, why):
@@ -95,9 +98,9 @@ def print_core(rows, why):
     print("target in brackets: ! where missed, ? where the run is inconclusive")
     for line in targets.table(found, unit=0, digits=2, sure=not why):
         print(line)
-    widest = sorted(rows, key=lambda row: (row["low"] - row["high"]) / row["ns"])[:3]
+    widest = sorted(rows, key=lambda row: (row["low"] - row["high"]) / row["multiple"])[:3]
     for row in widest:
-        part = 100 * (row["high"] - row["low"]) / row["ns"]
+        part = 100 * (row["high"] - row["low"]) / row["multiple"]
         print(f"  widest spread: {row['name']}, quartiles {part:.0f} % of the median apart")
 
 
