@@ -2,21 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks in which files the library defines its entry points, and the dependencies of its folders.
 
-A C function must be in a file whose name is part of its own: dlbridge_stream_handoff in stream.cc,
-dlbridge_context_table_v1 in table.cc or context.cc. A file may include headers of its own folder
-and of lower folders (LAYERS). Include cycles are not allowed. The drivers' folders must have the
-same files, and the same functions in their Backend tables.
+The name of a C function begins with the name of its file: dlbridge_stream_handoff is in stream.cc.
+If several files match, the longest name counts. ELSEWHERE lists the exceptions. A file may include
+headers of its own folder and of lower folders (LAYERS); a driver's folder is above the other files
+of src/device, and does not include another driver's folder. Include cycles are not allowed. The
+drivers' folders must have the same files, and the same functions in their Backend tables.
 """
 
 import argparse
+import os.path
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# From the bottom to the top.
-LAYERS = ["support", "describe", "validate", "tensor", "copy", "protocol", "native", "device"]
+# From the bottom to the top: the public headers and the folders of src/.
+LAYERS = ["include/dlbridge", "support", "describe", "validate", "tensor", "copy", "protocol"]
+LAYERS += ["native", "device"]
+ROOTS = [Path("src"), Path("include")]  # where the compiler looks for headers
+
+# Functions that are not in the file that begins their name.
+ELSEWHERE = {
+    "dlbridge_dlpack_version": "version.cc",  # beside the library's own version
+    "dlbridge_tensor_format": "format.cc",  # beside device.cc and dtype.cc: text for one value
+    "dlbridge_context_table_v1": "table.cc",  # this library's table; context.cc calls the process's
+    "dlbridge_get_api": "api.cc",  # the function table
+}
 
 
 def without_comments(text):
@@ -29,63 +41,104 @@ def declared(header):
     return re.findall(r"^DLBRIDGE_API[^;{]*?\b(dlbridge_\w+)\(", text, re.MULTILINE)
 
 
-def sources(src):
-    return sorted(path for path in src.rglob("*") if path.suffix in (".c", ".cc", ".h"))
+def sources(root):
+    """The files of src/ and include/ that a compiler reads, as paths relative to the root."""
+    found = [path for folder in ("src", "include") for path in (root / folder).rglob("*")]
+    return sorted(
+        str(path.relative_to(root)) for path in found if path.suffix in (".c", ".cc", ".h", ".inc")
+    )
 
 
-def definitions(src):
-    """The files that define each function; two names if two files do."""
+def definitions(texts):
+    """The files of src/ that define each function; two names if two files do."""
     found = {}
-    for path in sources(src):
-        text = without_comments(path.read_text())
+    for path, text in texts.items():
         pattern = r"^\w[\w \*]*?\b(dlbridge_\w+)\([^;{}]*\)\s*\{"
-        for name in re.findall(pattern, text, re.MULTILINE):
-            found.setdefault(name, []).append(path.relative_to(src))
+        if path.startswith("src/"):
+            for name in re.findall(pattern, without_comments(text), re.MULTILINE):
+                found.setdefault(name, []).append(path)
     return found
 
 
-def predicts(name, path):
-    """True if the file's name is a word, or several consecutive words, of the function's name."""
-    words = name.removeprefix("dlbridge_").split("_")
-    stem = path.stem.split("_")
-    return any(words[i : i + len(stem)] == stem for i in range(len(words)))
+def predicted(name, files):
+    """The file name that is expected to define the function, None if no file name fits."""
+    words = name.removeprefix("dlbridge_")
+    fitting = [file for file in files if f"{words}_".startswith(f"{Path(file).stem}_")]
+    return ELSEWHERE.get(name, max(fitting, key=len, default=None))
 
 
-def misplaced(functions, found):
+def misplaced(functions, found, texts):
+    files = {Path(path).name for path in texts if path.startswith("src/") and path.endswith(".cc")}
     for name in functions:
-        files = found.get(name, [])
-        if len(files) != 1:
-            yield f"{name}: expected one definition in src/, found {len(files)}"
-        elif not predicts(name, files[0]):
-            yield f"{name}: src/{files[0]} does not have a word of its name"
+        paths, expected = found.get(name, []), predicted(name, files)
+        if len(paths) != 1:
+            yield f"{name}: expected one definition in src/, found {len(paths)}"
+        elif not expected:
+            yield f"{name}: {paths[0]} is not the beginning of its name"
+        elif Path(paths[0]).name != expected:
+            yield f"{name}: expected in {expected}, found in {paths[0]}"
 
 
-def includes(src):
-    """Headers of src/ that each file includes, as paths relative to src/."""
+def undeclared(functions, found, texts):
+    """Functions of src/ that look exported, and that dlbridge.h does not declare."""
+    exported = {name: paths[0] for name, paths in found.items()}
+    for path, text in texts.items():
+        if path.startswith("src/"):
+            pattern = r"\bDLBRIDGE_API\b[^;{(]*?(\w+)\s*\("
+            exported |= dict.fromkeys(re.findall(pattern, without_comments(text)), path)
+    for name in sorted(exported.keys() - set(functions)):
+        yield f"{name}: {exported[name]} has it, and dlbridge.h does not declare it"
+
+
+def includes(root, texts):
+    """The files below the root that each file includes."""
     result = {}
-    for path in sources(src):
-        names = re.findall(r'^#include "([^"]+)"', path.read_text(), re.MULTILINE)
-        result[str(path.relative_to(src))] = [name for name in names if (src / name).is_file()]
+    for path, text in texts.items():
+        result[path] = []
+        for mark, name in re.findall(r'^\s*#\s*include\s*(["<])([^">]+)[">]', text, re.MULTILINE):
+            folders = [Path(path).parent] if mark == '"' else []
+            tried = [os.path.normpath(folder / name) for folder in (*folders, *ROOTS)]
+            result[path] += [file for file in tried if (root / file).is_file()][:1]
     return result
+
+
+def layer(path):
+    """The folder of a file, as LAYERS has it, or the folder of a driver."""
+    parts = Path(path).parts
+    if parts[0] != "src":
+        return "/".join(parts[:2])
+    return "/".join(parts[1:3]) if parts[1] == "device" and len(parts) > 3 else parts[1]
+
+
+def rank(name):
+    """The layer's height, None if it is no layer."""
+    if name.startswith("device/"):
+        return len(LAYERS)
+    return LAYERS.index(name) if name in LAYERS else None
 
 
 def upward(graph):
     for path, names in graph.items():
+        own = layer(path)
         for name in names:
-            own, other = Path(path).parts[0], Path(name).parts[0]
-            if own in LAYERS and other not in LAYERS:
-                yield f"src/{path} includes {name}, which is in no layer"
-            elif own in LAYERS and LAYERS.index(other) > LAYERS.index(own):
-                yield f"src/{path} includes {name}, and {other} is above {own}"
+            other = layer(name)
+            if rank(own) is None or own == other:
+                continue
+            if rank(other) is None:
+                yield f"{path} includes {name}, which is in no layer"
+            elif rank(other) >= rank(own):
+                yield f"{path} includes {name}, and {other} is not below {own}"
 
 
 def misfiled(graph):
     """Only nonshared.c and resident.c are outside the folders."""
     for path in graph:
-        if "/" not in path and path not in ("nonshared.c", "resident.c"):
-            yield f"src/{path} is in no folder"
-        elif "/" in path and Path(path).parts[0] not in LAYERS:
-            yield f"src/{path}: {Path(path).parts[0]} is not one of {', '.join(LAYERS)}"
+        if rank(layer(path)) is not None or path in ("src/nonshared.c", "src/resident.c"):
+            continue
+        if path.count("/") == 1:
+            yield f"{path} is in no folder"
+        else:
+            yield f"{path}: {layer(path)} is not one of {', '.join(LAYERS[1:])}"
 
 
 def cycles(graph):
@@ -140,13 +193,15 @@ def main():
     options = parser.parse_args()
     src = options.root / "src"
     functions = declared(options.root / "include/dlbridge/dlbridge.h")
-    found = definitions(src)
-    graph = includes(src)
+    texts = {path: (options.root / path).read_text() for path in sources(options.root)}
+    found = definitions(texts)
+    graph = includes(options.root, texts)
     if options.list:
         for name in functions:
-            print(f"{name:34} {' '.join(f'src/{path}' for path in found.get(name, []))}")
+            print(f"{name:34} {' '.join(found.get(name, []))}")
     failures = {
-        "misplaced entry points": list(misplaced(functions, found)),
+        "misplaced entry points": list(misplaced(functions, found, texts)),
+        "undeclared entry points": list(undeclared(functions, found, texts)),
         "upward includes": list(upward(graph)),
         "files outside the folders": list(misfiled(graph)),
         "include cycles": list(cycles(graph)),

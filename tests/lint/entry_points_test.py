@@ -44,11 +44,34 @@ class EntryPointsTest(unittest.TestCase):
         self.assertIn(expected, output)
 
     def test_a_sound_tree(self):
-        self.check({}, 0, "2 entry points, 3 files: 0 misplaced entry points, 0 upward includes")
+        self.check({}, 0, "2 entry points, 4 files: 0 misplaced entry points, 0 undeclared")
 
     def test_a_function_in_a_file_of_another_name(self):
         moved = {"src/device/two.cc": None, "src/device/three.cc": TREE["src/device/two.cc"]}
-        self.check(moved, 1, "dlbridge_two: src/device/three.cc does not have a word of its name")
+        self.check(moved, 1, "dlbridge_two: src/device/three.cc is not the beginning of its name")
+
+    def test_a_function_in_a_file_of_a_part_of_its_name(self):
+        for function, wrong, right in (
+            ("ipc_export", "src/protocol/export.cc", "src/native/ipc.cc"),
+            ("release_after", "src/tensor/release.cc", "src/native/release_after.cc"),
+            ("get_api", "src/describe/get.cc", "src/protocol/api.cc"),
+        ):
+            code = f"int dlbridge_{function}(void) {{ return 0; }}\n"
+            header = f"{HEADER}DLBRIDGE_API int dlbridge_{function}(void);\n"
+            tree = {"include/dlbridge/dlbridge.h": header, right: code}
+            self.check(tree, 0, "0 misplaced")
+            expected = f"dlbridge_{function}: expected in {Path(right).name}, found in {wrong}"
+            self.check(tree | {right: "", wrong: code}, 1, expected)
+
+    def test_a_function_that_is_not_declared(self):
+        for code in (
+            "int dlbridge_text(void) {\n  return 0;\n}\n",
+            "DLBRIDGE_API int dlbridge_text(void);\n",
+            'extern "C" DLBRIDGE_API const char* text(void) { return nullptr; }\n',
+        ):
+            self.check(
+                {"src/support/text.cc": code}, 1, "text: src/support/text.cc has it, and dlb"
+            )
 
     def test_a_function_that_is_not_defined(self):
         self.check({"src/device/two.cc": None}, 1, "dlbridge_two: expected one definition")
@@ -62,14 +85,56 @@ class EntryPointsTest(unittest.TestCase):
 
     def test_an_upward_include(self):
         upward = {"src/device/backend.h": "", "src/support/text.h": '#include "device/backend.h"\n'}
-        self.check(upward, 1, "src/support/text.h includes device/backend.h, and device is above")
+        message = (
+            "src/support/text.h includes src/device/backend.h, and device is not below support"
+        )
+        self.check(upward, 1, message)
+
+    def test_each_form_of_an_upward_include(self):
+        for file, line in (
+            ("text.h", '#include "../device/backend.h"'),
+            ("text.h", '#include "../../src/device/backend.h"'),
+            ("text.h", '#  include "device/backend.h"'),
+            ("text.h", "  # include <device/backend.h>"),
+            ("text.h", '#include"device/backend.h"'),
+            ("text.inc", '#include "device/backend.h"'),
+        ):
+            tree = {"src/device/backend.h": "", f"src/support/{file}": f"{line}\n"}
+            self.check(tree, 1, f"src/support/{file} includes src/device/backend.h, and device is")
+
+    def test_a_public_header_that_includes_the_library(self):
+        tree = {"include/dlbridge/dlpack.h": '#include "../../src/support/text.h"\n'}
+        self.check(tree, 1, "include/dlbridge/dlpack.h includes src/support/text.h, and support is")
+
+    def test_an_include_of_a_file_outside_of_the_library(self):
+        tree = {"tests/fake.h": "", "src/support/text.h": '#include "../../tests/fake.h"\n'}
+        self.check(tree, 1, "src/support/text.h includes tests/fake.h, which is in no layer")
+
+    def test_a_driver_that_includes_another(self):
+        files = {"src/device/cuda/streams.cc": '#include "device/hip/internal.h"\n'}
+        files |= {"src/device/hip/internal.h": '#include "device/pool.h"\n'}
+        message = "src/device/cuda/streams.cc includes src/device/hip/internal.h, and device/hip is"
+        self.check(files | {"src/device/pool.h": ""}, 1, f"{message} not below device/cuda\n")
+        files |= {"src/device/pool.h": '#include "device/hip/internal.h"\n'}
+        self.check(files, 1, "src/device/pool.h includes src/device/hip/internal.h, and device/hip")
 
     def test_a_cycle(self):
         cycle = {
             "src/support/text.h": '#include "support/load.h"\n',
             "src/support/load.h": '#include "support/text.h"\n',
         }
-        self.check(cycle, 1, "support/text.h -> support/load.h -> support/text.h")
+        self.check(cycle, 1, "src/support/text.h -> src/support/load.h -> src/support/text.h")
+
+    def test_cycles_by_names_relative_to_the_file_and_of_public_headers(self):
+        for folder in ("src/support", "include/dlbridge"):
+            one, two = f"{folder}/rules.h", f"{folder}/one.h"
+            cycle = {one: '#include "one.h"\n', two: '#include "rules.h"\n'}
+            self.check(cycle, 1, f"{two} -> {one} -> {two}")
+        cycle = {
+            "include/dlbridge/rules.h": "#include <dlbridge/one.h>\n",
+            "include/dlbridge/one.h": '#include "dlbridge/rules.h"\n',
+        }
+        self.check(cycle, 1, "1 include cycles")
 
     def test_a_file_in_no_folder(self):
         self.check({"src/other.h": ""}, 1, "src/other.h is in no folder")
