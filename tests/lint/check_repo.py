@@ -282,6 +282,18 @@ def check_device_tests():
             yield f"tests/device: no .cmake file builds {path.name}"
 
 
+def check_meson_sources():
+    """The lines of src/CMakeLists.txt that meson.build reads are all sources, each listed once."""
+    lines = [line.strip().strip(")") for line in read("src/CMakeLists.txt").split("\n")]
+    listed = [line for line in lines if line.endswith(".cc") and " " not in line]
+    names = {name.removeprefix("src/") for name in checkout.files("src/*.cc")}
+    for name in sorted(set(listed) ^ names):
+        fault = "no line of its own has" if name in names else "there is no file"
+        yield f"src/CMakeLists.txt: {fault} {name}, and meson.build reads these lines"
+    for name in sorted(name for name in set(listed) if listed.count(name) > 1):
+        yield f"src/CMakeLists.txt: {name} has several lines, and meson.build reads each of them"
+
+
 def check_mutants():
     """Each edit of tests/fuzz/mutants.toml, which `./run mutants` makes at night, has its place."""
     for name, mutant in tomllib.loads(read("tests/fuzz/mutants.toml")).items():
@@ -310,6 +322,7 @@ CHECKS = (
     check_hooks,
     check_vendor_types,
     check_device_tests,
+    check_meson_sources,
     check_mutants,
 )
 

@@ -103,6 +103,24 @@ FAULTS = (
         "opencl_other_test.cc",
         "no .cmake file builds opencl_memory_test.cc",
     ),
+    (
+        "src/CMakeLists.txt",
+        "  copy/fill.cc\n",
+        "",
+        "no line of its own has copy/fill.cc",
+    ),
+    (
+        "src/CMakeLists.txt",
+        "  copy/fill.cc\n",
+        "  copy/fill.cc\n  copy/filled.cc\n",
+        "there is no file copy/filled.cc",
+    ),
+    (
+        "src/CMakeLists.txt",
+        "unoptimised copy/plane_copy.cc ",
+        "unoptimised\n    copy/plane_copy.cc\n    ",
+        "copy/plane_copy.cc has several lines",
+    ),
     (".pre-commit-config.yaml", "[ruff==0.", "[ruff==1.", ".pre-commit-config.yaml: ruff==1."),
 )
 
