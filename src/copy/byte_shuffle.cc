@@ -186,7 +186,8 @@ class Joining {
   int64_t place_[kMaxVector];
 };
 
-// Each third element has such places, for instance.
+// Joins the windows if no two of them write the same position of the target. Example: every third
+// element of a row.
 void JoinWindows(Shuffle* out) {
   if (out->windows > 1 && out->windows <= kMaxJoined && out->width <= kMaxJoinedWidth &&
       GetVectorLevel() >= VectorLevel::kAvx2) {
@@ -484,8 +485,8 @@ struct KernelPairs {
     const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + step));
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
   }
-  // The first vector may end in the second one. One store where it does not: most processors store
-  // one vector in a cycle.
+  // Two vectors that are adjacent need only one store of 32 bytes. Otherwise the first may overlap
+  // the second, so that their order matters.
   template <bool kAdjacent>
   DLBRIDGE_AVX2 DLBRIDGE_INLINE static void Store(__m256i pair, char* to, int64_t step) {
     if constexpr (kAdjacent) {

@@ -40,8 +40,8 @@ struct Slot {
   std::atomic<const Report*> report{nullptr};  // NULL: not started
   Lock lock;
   LibrarySearch search;
-  // At most one about no copy or our own, then one about a foreign copy, then the one that is
-  // READY.
+  // At most three, in this order: no library was found, or the copy that dlbridge loaded failed; a
+  // copy that was already in the process failed; a copy is READY.
   Report reports[3] = {};
   uint32_t count = 0;                 // of reports that were published
   std::atomic<bool> starting{false};  // also read by a child that was forked meanwhile

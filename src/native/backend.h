@@ -114,7 +114,7 @@ struct Backend {
   DLBridgeBackend id;
   const char* name;
 
-  // How the driver's library is found. Without a name: there is none.
+  // How to find the driver's library. An empty name: the backend has no library.
   LibraryNames library;
 
   // Initialises the driver of a copy of that library; `library` is NULL if there is none. Fills

@@ -51,7 +51,7 @@ struct alignas(16) Slot {
 // Slots come from calloc, whose alignment is that of new. max_align_t is smaller on macOS for
 // arm64, where no type needs the alignment that the allocator provides.
 static_assert(sizeof(Slot) == 112 && __STDCPP_DEFAULT_NEW_ALIGNMENT__ >= alignof(Slot),
-              "calloc serves");
+              "calloc must align a slot");
 
 // Slots are numbered from 1. They are in segments, each twice as long as the one before.
 constexpr uint32_t kFirstSegmentLog = 4;

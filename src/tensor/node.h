@@ -47,7 +47,7 @@ struct Node {
   SourceKind source_kind;  // of a root
   bool in_storage;         // the node is in the caller's memory, not on the heap
   bool wraps_source;       // of a legacy node: it still describes the root's versioned source
-  uint8_t unused;          // 0; with it, the fields of one byte are written at once
+  uint8_t unused;          // 0: one instruction stores the four fields of one byte
   uint32_t minor;          // of its version; of a legacy node: of the version of its source
 
   DLBRIDGE_INLINE int64_t* shape() { return reinterpret_cast<int64_t*>(this + 1); }

@@ -111,8 +111,8 @@ DLBRIDGE_COLD inline void CopyRest(size_t count, const int64_t* shape, const int
   }
 }
 
-// The entry that ends at byte `end` of an array. Loops that count bytes need one register for all
-// arrays.
+// The entry that ends at byte `end` of an array. A loop that counts bytes uses one register as the
+// offset into all arrays.
 DLBRIDGE_INLINE const int64_t* EntryBefore(const int64_t* array, size_t end) {
   return reinterpret_cast<const int64_t*>(reinterpret_cast<const char*>(array) + end) - 1;
 }
@@ -233,7 +233,7 @@ DLBRIDGE_INLINE void CopyAxes(int32_t ndim, const int64_t* shape, const int64_t*
     return;
   }
   size_t end = BytesOfArray(ndim);
-  DLBRIDGE_FORGET(end);  // a variable of its own
+  DLBRIDGE_FORGET(end);  // so that the compiler does not derive it from other counters
   do {
     *EntryBefore(shape_out, end) = Load(EntryBefore(shape, end));
     *EntryBefore(strides_out, end) = Load(EntryBefore(strides, end));

@@ -24,7 +24,8 @@ constexpr LibraryNames kLibrary = {"DLBRIDGE_LIBCUDA", "libcuda.so.", kNames, 1}
 
 // The pointer attributes that report the range and the mapping exist since this release.
 constexpr int kRangeVersion = 10020;
-// The one that reports its pool, and the functions that share pools, since this release.
+// The attribute that reports the pool of a pointer, and the functions that share pools, exist since
+// this release.
 constexpr int kPoolVersion = 11030;
 
 // An explanation in addition to the driver's name of a code.

@@ -21,7 +21,7 @@ enum : uint8_t {
   kKeptEntry,  // of the table, whose default queue is used
   kMemcpy,
   kContext,    // of temporary buffers
-  kThrough,    // 1: everything goes through them
+  kThrough,    // 1: all boxes go through temporary buffers
   kTemporary,  // the current one
   kFree,       // its unused bytes
   kInOrder,    // 1: the queue runs its work in order

@@ -25,8 +25,9 @@ DLBRIDGE_COLD DLBridgeStatus RejectLabel(const char* argument, Device device, DL
   return RejectDevice(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, argument, problem, label);
 }
 
-// An id of another device is accepted, as for buffers: libraries number devices differently. An id
-// that no device has is not, nor one that an application registered for another device.
+// The label may have the id of another device, as for buffers: libraries number devices
+// differently. It must not have an id without a device, or one that an application registered for
+// another device.
 DLBridgeStatus CheckDevice(const DLBridgeStream& stream, const char* argument,
                            DLBridgeError* error) {
   const NamedDevice named(stream.device);
