@@ -52,8 +52,10 @@ def check(root):
     fact = load.read(root)
     complaints += more or [*usage.unused(root, fact), *usage.stated(root, fact)]
     for path, new in changed.items():
-        where = text.first_difference((root / path).read_text(), new)
-        complaints.append(f"{path}:{where}; edit that file of facts/, then tools/facts.py write")
+        old = (root / path).read_text()
+        line, difference = text.first_difference(old, new)
+        where = text.sources(old, line)
+        complaints.append(f"{path}:{line}: {difference}; edit {where}, then tools/facts.py write")
     return complaints
 
 

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page for each rule and status, from facts/*.toml, why.toml and the corpus."""
+"""One page for each rule and status, from facts/*.toml and the corpus."""
 
 import json
 import re
 import sys
 from pathlib import Path
-
-import tomllib
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tools"))
@@ -25,21 +23,6 @@ FIELDS = (
 
 def slug(name):
     return name.lower().replace("_", "-")
-
-
-def whys():
-    with (HERE / "why.toml").open("rb") as file:
-        return tomllib.load(file)
-
-
-def incomplete(facts):
-    """Complaints on rules and statuses that why.toml lacks, and on others that it has."""
-    found = whys()
-    for kind, items in (("rules", facts.rules), ("statuses", facts.statuses)):
-        names = {one.name for one in items} - {"NONE"}
-        for name in sorted(names ^ set(found[kind])):
-            fault = "lacks" if name in names else "has an unknown"
-            yield f"docs/site/why.toml: {fault} [{kind}.{name}]"
 
 
 def cases(root):
@@ -96,7 +79,7 @@ def _value(text):
     return re.sub(r"%[A-Za-z]", "…", text) or "…"
 
 
-def rule(one, why, found):
+def rule(one, found):
     level = "note" if one["status"] == "OK" else f"status `DLBRIDGE_{one['status']}`"
     source = ", ".join(SOURCES.get(word.split()[0], word) for word in one["source"].split(", "))
     link = "" if one["status"] == "OK" else f" ([page](../statuses/{slug(one['status'])}.md))"
@@ -109,19 +92,19 @@ def rule(one, why, found):
         f"> {one['text']}: expected {_value(one['expected'])}, found {_value(one['found'])}"
         + (f"; {one['remedy']}" if one["remedy"] else ""),
         "## Why",
-        why["why"],
+        one["why"],
         "## A tensor that breaks it",
         _example(found)
         if found
         else "Only a driver can decide it, so the corpus, which runs "
         "everywhere, has no case; the tests of the backends have.",
         "## How to fix it",
-        why["fix"],
+        one["fix"],
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def status(one, why, found, rules):
+def status(one, found, rules):
     using = [rule for rule in rules if rule["status"] == one.name and rule.number]
     names = ", ".join(f"[{rule.name}](../rules/{slug(rule.name)}.md)" for rule in using)
     parts = [
@@ -131,7 +114,7 @@ def status(one, why, found, rules):
         + (f"; in Python a `{one['python']}`" if one["python"] else "")
         + ".",
         "## What to do",
-        why["fix"],
+        one["fix"],
     ]
     if names:
         parts += ["## Rules that return it", names + "."]
@@ -143,11 +126,10 @@ def status(one, why, found, rules):
 def pages(root):
     """Pairs of a path in the site's tree and the page's text."""
     facts = load.read(root)
-    why, found = whys(), cases(root)
+    found = cases(root)
     rules = [one for one in facts.rules if one.number]
     for one in rules:
-        yield f"rules/{slug(one.name)}.md", rule(one, why["rules"][one.name], found.get(one.name))
+        yield f"rules/{slug(one.name)}.md", rule(one, found.get(one.name))
     for one in facts.statuses:
         example = found.get(f"ERROR:{one.name}")
-        text = status(one, why["statuses"][one.name], example, facts.rules)
-        yield f"statuses/{slug(one.name)}.md", text
+        yield f"statuses/{slug(one.name)}.md", status(one, example, facts.rules)

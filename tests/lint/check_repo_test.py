@@ -17,7 +17,6 @@ HEADER = "include/dlbridge/dlbridge.h"
 SINCE = r" \since 0.3.0 */"
 BITS = "/** Bits of DLBridgePolicy::options."
 INSTALL = "docs/start/install.md"
-WHY = "docs/site/why.toml"
 MACHINE = "/" + "root/"
 
 # File, what is replaced, by what, and what the check says then.
@@ -72,8 +71,6 @@ FAULTS = (
     ),
     ("README.md", "## Limits", "\n" * 150 + "## Limits", "expected at most 150"),
     (INSTALL, "add_subdirectory(dlbridge)", "add_subdirectory(dl)", "no line 'add_sub"),
-    (WHY, "[rules.SHAPE_NULL]", "[rules.SHAPE_ZERO]", "lacks [rules.SHAPE_NULL]"),
-    (WHY, "[statuses.OK]", "[statuses.KO]", "has an unknown [statuses.KO]"),
     ("docs/site/python_pages.py", '"portable"', '"portables"', "portable is in only one of"),
     ("docs/faq.md", "(identify.md)", "(identity.md)", "nothing is at identity.md"),
     ("run", "set -euo pipefail", f"set -euo pipefail # {MACHINE}", "a path of one machine"),

@@ -1,4 +1,4 @@
-// Generated from facts/*.toml and docs/site/why.toml by tools/facts.py; do not edit.
+// Generated from facts/*.toml by tools/facts.py; do not edit.
 // SPDX-License-Identifier: Apache-2.0
 // What `dlbridge explain` prints, and the names of bits and states.
 #ifndef DLBRIDGE_TOOL_SRC_FACTS_TABLE_H_

@@ -321,6 +321,13 @@ def last_backend(facts):
     return f"constexpr DLBridgeBackend kLastBackend = {last};\n"
 
 
+def known_options(facts, group):
+    """All bits of a group."""
+    members = next(one for one in facts.groups if one.name == group).members
+    bits = sum(1 << one.number for one in members)
+    return f"constexpr uint32_t kKnownOptions = {bits:#x};\n"
+
+
 def versions(facts):
     rows = (
         ("kOldestVersion", "oldest", "the first with DLManagedTensor"),

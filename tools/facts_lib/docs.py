@@ -3,9 +3,13 @@
 
 from .load import UPSTREAM
 
+# Bytes of stack that a function may need if its facts state no other bound.
+LEAST_STACK = 4096
+
 
 def regions(facts):
     yield "docs/functions.md", "facts/functions.toml", _functions(facts)
+    yield "docs/platforms.md", "facts/functions.toml", _stack(facts)
     yield "docs/rules.md", "facts/rules.toml", _rules(facts)
     yield "docs/rules.md", "facts/statuses.toml", _statuses(facts)
     yield "docs/dtypes-and-devices.md", "facts/dtypes.toml", _dtypes(facts)
@@ -15,6 +19,14 @@ def regions(facts):
 def _functions(facts):
     rows = [f"| `dlbridge_{one.name}` | {one['purpose']} |" for one in facts.functions]
     return _table(("function", "purpose"), rows)
+
+
+def _stack(facts):
+    names = {}
+    for one in sorted(facts.functions, key=lambda one: one.name):
+        names.setdefault(one["stack"] or LEAST_STACK, []).append(f"`dlbridge_{one.name}`")
+    rows = [f"| {size} bytes | {', '.join(names[size])} |" for size in sorted(names)]
+    return _table(("stack", "functions"), rows)
 
 
 def _table(heads, rows):

@@ -95,7 +95,7 @@ def version(text):
 
 # The fields that each item must have, by the file that describes it.
 NEEDED = {
-    "statuses": ("doc", "text"),
+    "statuses": ("doc", "text", "fix"),
     "rules": ("doc", "text", "status"),
     "dtypes": ("doc", "name"),
     "devices": ("doc", "name", "data", "readable"),
@@ -114,6 +114,8 @@ def problems(facts):
             yield from _incomplete(f"facts/enums.toml: {group.name}", item, ("since", "doc"))
     for name in ("statuses", "rules", "dtypes"):
         yield from _consecutive(name, getattr(facts, name))
+    for name in ("dtypes", "devices"):
+        yield from _unreleased(name, getattr(facts, name), facts.dlpack["newest"])
     codes = [device.number for device in facts.devices]
     if codes != sorted(set(codes)):
         yield "facts/devices.toml: the codes are not in ascending order"
@@ -126,12 +128,21 @@ def _incomplete(where, item, keys):
             yield f"{where}: {item.name} has no {key}"
 
 
+def _unreleased(name, items, newest):
+    for item in items:
+        if item.since != UPSTREAM and version(item.since) > version(newest):
+            yield (
+                f"facts/{name}.toml: {item.name}: since {item.since}, but the newest release of "
+                f"dlpack.toml is {newest}; write since = '{UPSTREAM}'"
+            )
+
+
 def _rejections(facts):
     for status in facts.statuses[1:]:
         yield from _incomplete("facts/statuses.toml", status, ("python",))
     statuses = {status.name for status in facts.statuses}
     for rule in facts.rules[1:]:
-        keys = ("expected", "found", "source")
+        keys = ("expected", "found", "source", "why", "fix")
         yield from _incomplete("facts/rules.toml", rule, keys)
         if rule["status"] not in statuses:
             yield f"facts/rules.toml: {rule.name}: statuses.toml has no '{rule['status']}'"

@@ -8,7 +8,8 @@ HEADER = "include/dlbridge/dlbridge.h"
 DLPACK = "include/dlbridge/dlpack.h"
 CPYTHON = "include/dlbridge/cpython"
 SOURCES = (
-    "status_table.h", "dtype.h", "device.h", "version.h", "backend.h", "api.cc", "dlbridge.map",
+    "status_table.h", "dtype.h", "device.h", "version.h", "backend.h", "policy.cc", "api.cc",
+    "dlbridge.map",
 )  # fmt: skip
 
 
@@ -24,7 +25,7 @@ def all_of(root, facts):
     """Pairs of a path and the complete text that the facts give for it."""
     source = {name: _find(root, "src", name) for name in SOURCES}
     yield from _whole(root, facts, source)
-    yield tool.PATH, tool.table(root, facts)
+    yield tool.PATH, tool.table(facts)
     found = {}
     for path, mark, body in _regions(facts, source):
         text = found.get(path) or (root / path).read_text()
@@ -59,6 +60,7 @@ def _regions(facts, source):
     yield source["device.h"], "facts/devices.toml", c.device_table(facts)
     yield source["version.h"], "facts/dlpack.toml", c.versions(facts)
     yield source["backend.h"], "facts/enums.toml BACKEND", c.last_backend(facts)
+    yield source["policy.cc"], "facts/enums.toml POLICY", c.known_options(facts, "POLICY")
     yield source["api.cc"], "facts/functions.toml", c.api_initialiser(facts)
     yield from docs.regions(facts)
     yield from cpp.regions(facts)

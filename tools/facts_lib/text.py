@@ -32,13 +32,23 @@ def replace(text, mark, body, path):
 
 
 def first_difference(old, new):
-    """The number and the text of the first line that differs."""
+    """The number of the first line that differs, and what differs."""
     lines = new.splitlines()
     for number, line in enumerate(old.splitlines(), 1):
         if number > len(lines) or line != lines[number - 1]:
             wanted = lines[number - 1].strip() if number <= len(lines) else "nothing"
-            return f"{number}: has '{line.strip()[:60]}', the facts give '{wanted[:60]}'"
-    return f"{len(old.splitlines()) + 1}: ends, the facts give more"
+            return number, f"has '{line.strip()[:60]}', the facts give '{wanted[:60]}'"
+    return len(old.splitlines()) + 1, "ends, the facts give more"
+
+
+def sources(old, line):
+    """The facts that give a line, by its region or by the first line of a generated file."""
+    before = "\n".join(old.splitlines()[:line])
+    begin, end = before.rfind("[facts/"), before.rfind("[/facts]")
+    if begin > end:
+        return f"facts/{before[begin:].partition(']')[0].removeprefix('[facts/')}"
+    head = re.search(r"enerated from (facts.*?) by tools/facts.py", old)
+    return head[1] if head else "facts/functions.toml or dlbridge.h"
 
 
 def wrap(text, width):

@@ -4,16 +4,12 @@ and the names of flags, properties and states."""
 
 import re
 
-import tomllib
-
 from .c import string
 
 PATH = "tool/src/facts_table.h"
-# Why a rule exists and how it is fixed, which the documentation's pages state, too.
-WHY = "docs/site/why.toml"
 
 TABLE = """\
-// Generated from facts/*.toml and docs/site/why.toml by tools/facts.py; do not edit.
+// Generated from facts/*.toml by tools/facts.py; do not edit.
 // SPDX-License-Identifier: Apache-2.0
 // What `dlbridge explain` prints, and the names of bits and states.
 #ifndef DLBRIDGE_TOOL_SRC_FACTS_TABLE_H_
@@ -50,11 +46,9 @@ inline constexpr char kDefaultVersion[] = "{default}";
 GROUPS = {"LAYOUT": "kLayoutProperties", "BACKEND": "kBackends", "STATE": "kStates"}
 
 
-def table(root, facts):
-    with (root / WHY).open("rb") as file:
-        whys = tomllib.load(file)
-    statuses = [_status(one, whys["statuses"].get(one.name, {})) for one in facts.statuses]
-    rules = [_rule(one, whys["rules"].get(one.name, {})) for one in facts.rules if one.number]
+def table(facts):
+    statuses = [_status(one) for one in facts.statuses]
+    rules = [_rule(one) for one in facts.rules if one.number]
     groups = {group.name: group for group in facts.groups}
     return TABLE.format(
         statuses="".join(statuses),
@@ -76,15 +70,15 @@ def _fact(one, constant, *texts):
     return f"  {{{one.number}, {string(one.name)}, {lines}}},\n"
 
 
-def _status(one, why):
-    texts = ("", "", "", why.get("why", ""), why.get("fix", ""), "", "", one["python"])
+def _status(one):
+    texts = ("", "", "", "", one["fix"], "", "", one["python"])
     return _fact(one, f"DLBRIDGE_{one.name}", one.doc, *texts)
 
 
-def _rule(one, why):
+def _rule(one):
     message = (_value(one["expected"]), _value(one["found"]), one["remedy"])
     status = "" if one["status"] == "OK" else one["status"]
-    texts = (*message, why.get("why", ""), why.get("fix", ""), one["source"], status, "")
+    texts = (*message, one["why"], one["fix"], one["source"], status, "")
     return _fact(one, f"DLBRIDGE_RULE_{one.name}", f"{one.doc}.", *texts)
 
 

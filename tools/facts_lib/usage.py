@@ -4,21 +4,25 @@
 import re
 
 SUFFIXES = (".c", ".cc", ".h")
+# Where a new rule is checked and where its message is tested; each function has a row in one file.
+RULE_FILES = ("src/validate/rules.h", "tests/unit/messages_internal_test.cc")
+EVERY_FUNCTION = "tests/support/every_function.h"
 
 
 def unused(root, facts):
     sources, tests = _words(root / "src"), _words(root / "tests")
     given = {f"DLBRIDGE_{rule['status']}" for rule in facts.rules}
-    for name, items, prefix in (
-        ("rules", facts.rules, "DLBRIDGE_RULE_"),
-        ("statuses", facts.statuses, "DLBRIDGE_"),
-        ("functions", facts.functions, "dlbridge_"),
+    for name, items, prefix, source, test in (
+        ("rules", facts.rules, "DLBRIDGE_RULE_", *RULE_FILES),
+        ("statuses", facts.statuses, "DLBRIDGE_", "the function that returns it", "its test"),
+        ("functions", facts.functions, "dlbridge_", "src/<folder>/<name>.cc", EVERY_FUNCTION),
     ):
         for one in items:
+            fact = f"{prefix}{one.name} of facts/{name}.toml"
             if prefix + one.name not in sources | given:
-                yield f"src: nothing uses {prefix}{one.name} of facts/{name}.toml"
+                yield f"src: nothing uses {fact}; edit {source}"
             if prefix + one.name not in tests:
-                yield f"tests: no test names {prefix}{one.name} of facts/{name}.toml"
+                yield f"tests: no test names {fact}; edit {test}"
 
 
 # The files, written by hand, that state a release of DLPack for users to read.
