@@ -32,7 +32,7 @@ RULE = (
         "facts/rules.toml",
         '\n[NDIM_ODD]\nnumber = 46\nsince = "0.3.0"\nstatus = "ERROR_POLICY"\n'
         'doc = "ndim is even"\nsource = "policy"\ntext = "ndim is odd"\nexpected = "an even ndim"\n'
-        'found = "%i"\nremedy = "reshape it"\n',
+        'found = "%i"\nremedy = "reshape it"\nwhy = "Pairs."\nfix = "Add an axis of extent 1."\n',
         what="fact",
     ),
     Edit(
@@ -57,7 +57,7 @@ STATUS = (
     Edit(
         "facts/statuses.toml",
         '\n[ERROR_TIRED]\nnumber = 22\nsince = "0.3.0"\ndoc = "The library is tired."\n'
-        'text = "The library is tired."\npython = "RuntimeError"\n',
+        'text = "The library is tired."\npython = "RuntimeError"\nfix = "Wait."\n',
         what="fact",
     ),
     Edit(
@@ -132,9 +132,16 @@ def function(version):
             what="definition",
         ),
         Edit(
-            "tests/unit/api_test.cc",
-            "TEST(Twice, IsTwice) { EXPECT_EQ(dlbridge_twice(2), 4); }\n\n",
-            "TEST(Api, ",
+            "tests/support/every_function.h",
+            "  call([] { EXPECT_EQ(dlbridge_twice(2), 4); });\n",
+            "inline void CallConstants(const Caller& call) {\n",
+            after=True,
+            what="test",
+        ),
+        Edit(
+            "tests/support/every_function.h",
+            "twice ",
+            "upgrade_storage_size version version_string",
             what="test",
         ),
         Edit(

@@ -25,6 +25,10 @@ import model
 from corpus import Corpus
 
 FILE = pathlib.Path(__file__).with_name("cases.json")
+RECORD = (
+    "`ninja -C build/dev runner_test && python3 tests/conformance/generate.py "
+    "--runner build/dev/tests/conformance/runner_test`"
+)
 
 
 def build():
@@ -69,10 +73,10 @@ def main():
     document = build()
     if arguments.check:
         same = without_messages(json.loads(FILE.read_text())) == json.loads(dump(document))
-        print("cases.json is", "as generated" if same else "NOT as generated")
+        print("cases.json is", "as generated" if same else f"NOT as generated; run {RECORD}")
         return 0 if same else 1
     if not arguments.runner:
-        parser.error("--runner or --check")
+        parser.error(f"--check, or {RECORD}")
     record(document, arguments.runner)
     print(len(document["cases"]), "cases")
     return 0

@@ -635,7 +635,8 @@ TEST(Float4, IsDescribedAsGivenWithAnyLanes) {
 TEST(UnknownCodes, PassValidationAndAreNoted) {
   EXPECT_EQ(VersionedRule(DtypeSpec(Dtype(kDLBcomplex, 32))), DLBRIDGE_RULE_NONE);
   EXPECT_EQ(VersionedRule(DtypeSpec(Dtype(250, 9, 3))), DLBRIDGE_RULE_NONE);
-  for (const int32_t type : {-5, 0, 5, 6, static_cast<int32_t>(kDLTPU), 22, INT32_MAX, INT32_MIN}) {
+  for (const int32_t type :
+       {-5, 0, 5, 6, static_cast<int32_t>(kDLTPU), 999, INT32_MAX, INT32_MIN}) {
     EXPECT_EQ(VersionedRule(DeviceSpec(type)), DLBRIDGE_RULE_NONE) << type;
     EXPECT_EQ(SeverityOf(DeviceSpec(type), DLBRIDGE_RULE_DEVICE_UNKNOWN), DLBRIDGE_SEVERITY_NOTE);
   }
