@@ -152,14 +152,10 @@ fn type_name(object: &Bound<'_, PyAny>) -> String {
 /// still names the keyword.
 fn is_unknown_keyword(py: Python<'_>, error: &PyErr) -> bool {
     let message = error.value(py).to_string();
+    let forwarded = message.contains("keyword argument")
+        && (message.contains("max_version") || message.contains("stream"));
     error.is_instance_of::<PyTypeError>(py)
-        && match error.traceback(py) {
-            None => message.contains("argument"),
-            Some(_) => {
-                let named = message.contains("max_version") || message.contains("stream");
-                message.contains("keyword argument") && named
-            }
-        }
+        && if error.traceback(py).is_none() { message.contains("argument") } else { forwarded }
 }
 
 /// Takes the tensor out of a capsule. On failure it stays the capsule's.
