@@ -5,7 +5,7 @@ that shows the fault without dlbridge."""
 from __future__ import annotations
 
 import pytest
-from conformance_runs import SCRATCH, no_sanitizers, one_run, shown
+from conformance_runs import SCRATCH, newer_numpy, no_sanitizers, one_run, shown
 from dlbridge.conformance import capsules, checks, engine, processes
 from dlbridge.conformance.adapters import Chosen
 from dlbridge.conformance.outcomes import FAILED, PASSED, SKIPPED
@@ -163,6 +163,7 @@ def test_flags_that_a_struct_cannot_have_are_found(monkeypatch, fault, found):
     assert (outcome.status, outcome.found) == (FAILED, found)
 
 
+@newer_numpy
 @pytest.mark.parametrize(
     ("fault", "kind"), [("bytes", "(16, 4)"), ("compact", "(3, 1)"), ("null", "NULL")]
 )
@@ -173,6 +174,7 @@ def test_strides_that_do_not_lead_to_the_values_are_found(monkeypatch, fault, ki
     assert found.expected == f"strides {form}"
 
 
+@newer_numpy
 def test_structs_with_other_strides_differ(monkeypatch):
     found = outcomes(monkeypatch, "legacy-bytes", "legacy-same")["legacy-same"]
     assert found.found == "strides (16, 4) in the legacy one"

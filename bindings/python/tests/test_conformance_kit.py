@@ -14,7 +14,14 @@ import sys
 import time
 
 import pytest
-from conformance_runs import SCRATCH, command, no_sanitizers, plugin_options, whole_run
+from conformance_runs import (
+    SCRATCH,
+    command,
+    newer_numpy,
+    no_sanitizers,
+    plugin_options,
+    whole_run,
+)
 from dlbridge.conformance import __main__ as main
 from dlbridge.conformance import (
     catalogue,
@@ -97,6 +104,7 @@ def test_a_right_producer_is_green(tmp_path):
 
 
 @whole_run
+@newer_numpy
 def test_eight_faults_are_found(tmp_path):
     pytest.importorskip("rich")
     pytest.importorskip("jinja2")
@@ -611,6 +619,7 @@ def test_what_the_options_name_and_cannot_be_loaded_ends_with_status_2(tmp_path)
         assert "Traceback" not in done.stderr
 
 
+@newer_numpy
 def test_known_failures_are_marked_and_rows_without_a_failure_are_named(tmp_path, monkeypatch):
     pytest.importorskip("rich")
     monkeypatch.setenv("PLANTED", "shared-extents no-destructor")

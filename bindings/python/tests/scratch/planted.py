@@ -124,7 +124,11 @@ class Array:
             raise RuntimeError("the array cannot be exported")
         if "ignores-version" in faults:
             max_version = (1, 0)
-        return max_version, None if "any-device" in faults else dl_device
+        if "any-device" in faults:
+            return max_version, None
+        if dl_device is not None and tuple(dl_device) != (1, 0):
+            raise BufferError("the array is on the CPU")
+        return max_version, dl_device
 
     def finish(self, capsule):
         if "misnamed" in faults or "misnamed-with-destructor" in faults:
