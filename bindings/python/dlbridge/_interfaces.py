@@ -39,7 +39,8 @@ def from_interface(
     stream: int | types.EllipsisType | None = ...,
 ) -> Tensor:
     """A tensor of an object that has ``__cuda_array_interface__`` (version 2 or 3) or
-    ``__array_interface__`` (version 3); nothing is copied, and the object is kept alive.
+    ``__array_interface__`` (version 3); nothing is copied, and the object and its interface are
+    kept alive. The tensor of a NumPy scalar is read-only, since scalars are immutable.
 
     CUDA's interface does not record the device: ``device`` sets it, else the driver is asked, and
     without a driver it is ``cuda:0``. Work on the producer's ``stream`` is ordered before work on
@@ -56,7 +57,7 @@ def from_interface(
     layout = _Layout(shape, dtype, strides)
     data = fields.get("data")
     if isinstance(data, tuple):
-        tensor = _pointed(name, obj, data, layout, device, writable)
+        tensor = _pointed(name, obj, fields, layout, device, writable)
     else:
         _reject(cuda, name, "data to be (address, read-only)", repr(data), "correct it")
         tensor = _buffered(name, obj, fields, layout, writable)
@@ -130,22 +131,42 @@ def _strides(name: str, value: Any, shape: tuple[int, ...], size: int) -> tuple[
     return _memory.element_strides(strides, shape, size)
 
 
+def _kept(obj: Any, fields: dict[str, Any]) -> tuple[Any, ...]:
+    """The owner of the memory. The dict may hold the only reference to it, as that of a NumPy
+    scalar does. The values are kept too, since the object may change the dict later."""
+    return (obj, fields, *fields.values())
+
+
+def _readonly(obj: Any, found: bool, writable: bool | None) -> bool:
+    """NumPy states that the memory of a scalar is writable, but it is a copy of the scalar."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(obj, numpy.generic):
+        return _memory.is_readonly(True, writable, "memory")
+    return _memory.is_readonly(found, writable, "memory")
+
+
 def _pointed(
-    name: str, obj: Any, data: tuple[Any, ...], layout: _Layout, device: Any, writable: bool | None
+    name: str,
+    obj: Any,
+    fields: dict[str, Any],
+    layout: _Layout,
+    device: Any,
+    writable: bool | None,
 ) -> Tensor:
+    data = fields["data"]
     if len(data) != 2 or isinstance(data[0], bool) or not hasattr(type(data[0]), "__index__"):
         raise BufferError(f"{name}: expected data to be (address, read-only), found {data!r}")
     address = operator.index(data[0])
     if device is None:
         device = _device_of(address) if name == "__cuda_array_interface__" else (1, 0)
     return wrap(
-        obj,
+        _kept(obj, fields),
         address,
         layout.shape,
         layout.dtype,
         strides=layout.strides,
         device=device,
-        readonly=_memory.is_readonly(bool(data[1]), writable, "memory"),
+        readonly=_readonly(obj, bool(data[1]), writable),
     )
 
 
@@ -159,14 +180,14 @@ def _buffered(
     inside = isinstance(offset, int) and 0 <= offset <= view.nbytes
     _reject(not inside, name, f"an offset of 0 to {view.nbytes}", repr(offset), "correct it")
     _reject(not view.c_contiguous, name, "a C-contiguous buffer", "strides", "copy it")
-    readonly = _memory.is_readonly(view.readonly, writable, "memory")
     return _memory.inside(
         view,
         layout.shape,
         layout.dtype,
         strides=layout.strides,
         offset=offset,
-        tensor_flags=_memory.READ_ONLY if readonly else 0,
+        tensor_flags=_memory.READ_ONLY if _readonly(obj, view.readonly, writable) else 0,
+        owner=(view, *_kept(obj, fields)),
     )
 
 

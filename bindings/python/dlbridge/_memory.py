@@ -82,13 +82,17 @@ def inside(
     strides: Sequence[int] | None = None,
     offset: int = 0,
     tensor_flags: int = 0,
+    owner: object = None,
 ) -> Tensor:
     """A tensor whose elements are all inside a contiguous view.
 
-    ``offset`` is the number of bytes from the start of the view to element (0, ..., 0)."""
+    ``offset`` is the number of bytes from the start of the view to element (0, ..., 0). ``owner``
+    keeps the view alive; None: the view itself."""
     address = buffer_address(view)
+    if owner is None:
+        owner = view
     tensor = wrap(
-        view,
+        owner,
         address,
         shape,
         dtype,
@@ -100,6 +104,6 @@ def inside(
     if offset and tensor.data_ptr:
         # Some importers ignore byte_offset. The first call has checked the bounds.
         return wrap(
-            view, address + offset, shape, dtype, strides=strides, tensor_flags=tensor_flags
+            owner, address + offset, shape, dtype, strides=strides, tensor_flags=tensor_flags
         )
     return tensor

@@ -307,6 +307,36 @@ def test_array_interface_keeps_the_object():
     assert dead() is None
 
 
+@pytest.mark.parametrize("make", [dlbridge.from_interface, dlbridge.portable])
+def test_array_interface_of_a_scalar(make):
+    """The interface of a NumPy scalar holds the only reference to the memory that it describes."""
+    scalar = np.float64(3.5)
+    tensor = make(scalar)
+    reused = [np.array(7.0 + i) for i in range(50)]
+    assert memoryview(tensor)[()] == 3.5
+    assert tensor.data_ptr not in [one.ctypes.data for one in reused]
+    assert tensor.readonly
+    with pytest.raises(BufferError, match="may be written to"):
+        dlbridge.from_interface(scalar, writable=True)
+
+
+@pytest.mark.parametrize("data", ["address", "buffer"])
+def test_array_interface_keeps_what_its_dict_holds(data):
+    source = grid()
+    dead = weakref.ref(source)
+    given = memoryview(source) if data == "buffer" else source.__array_interface__["data"]
+    speaker = host(source, data=given, owner=source)
+    tensor = dlbridge.from_interface(speaker)
+    speaker_dead = weakref.ref(speaker)
+    speaker.__array_interface__.clear()
+    del source, speaker, given
+    gc.collect()
+    assert dead() is not None and speaker_dead() is not None
+    del tensor
+    gc.collect()
+    assert dead() is None and speaker_dead() is None
+
+
 def test_array_interface_of_a_buffer():
     fields = {"shape": (3,), "typestr": "<i2", "version": 3}
     source = bytearray(range(8))
