@@ -233,6 +233,12 @@ class Adapted(_core.Exporter):
     def device(self) -> str:
         return self._current().device
 
+    @property
+    def address(self) -> int:
+        """The address of element (0, ..., 0), before an export copies."""
+        tensor = self._current()
+        return tensor.data_ptr + tensor.byte_offset
+
     def _current(self) -> _core.Tensor:
         assert self._tensor is not None
         return self._tensor

@@ -90,6 +90,10 @@ def interface_of(array: Any) -> Any:
     if not _consumers.takes_dtype(_consumers.by_name("numpy"), array.dtype):
         raise AttributeError(f"__array_interface__ has no dtype {array.dtype}")
     try:
-        return numpy_array(array).__array_interface__
+        made = numpy_array(array)
     except BufferError as error:
         raise AttributeError(f"no __array_interface__: {error}") from error
+    if made.size and made.ctypes.data != array.address:
+        # The consumer keeps `array` alive, and the copy would be freed before it is read.
+        raise AttributeError("__array_interface__ cannot own the copies of an export")
+    return made.__array_interface__

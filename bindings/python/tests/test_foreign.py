@@ -125,6 +125,23 @@ def test_arguments_of_array_are_those_of_numpy_2():
     assert not hasattr(copied, "__array_interface__")
 
 
+def test_a_copy_from_another_device_has_no_array_interface():
+    """Nothing would keep the copy alive: consumers of the interface keep the adapted array only."""
+
+    class There:
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, *, max_version=None, dl_device=None, **_):
+            if dl_device == (1, 0):
+                return dlbridge.from_dlpack(np.arange(3)).__dlpack__(max_version=max_version)
+            return _core.export(_core.wrap(None, 4096, (3,), "int64", device="cuda"), max_version)
+
+    adapted = dlbridge.adapt(There(), device="cpu")
+    assert not hasattr(adapted, "__array_interface__")
+    assert np.asarray(adapted).tolist() == [0, 1, 2]
+
+
 def test_asarray_keeps_read_only():
     source = np.arange(3)
     source.flags.writeable = False
