@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
+import struct
 import typing
+from collections.abc import Callable
+from typing import Any
+
+from ._core import wrap
 
 if typing.TYPE_CHECKING:
     from . import Tensor
@@ -50,14 +55,40 @@ def _values(tensor: Tensor) -> str | None:
         return None
     if view.format not in tuple("bhiqBHIQefd?"):
         return None
-    return _axis(view, tensor.shape, ())
+    if view.format == "e":
+        # Before CPython 3.12, a memoryview cannot read float16.
+        return _axis(memoryview(_bits_of(tensor)), _half, tensor.shape, ())
+    return _axis(view, None, tensor.shape, ())
 
 
-def _axis(view: memoryview, shape: tuple[int, ...], index: tuple[int, ...]) -> str:
+def _bits_of(tensor: Tensor) -> Tensor:
+    return wrap(
+        tensor,
+        tensor.data_ptr + tensor.byte_offset,
+        tensor.shape,
+        "uint16",
+        strides=tensor.strides,
+        device=tensor.__dlpack_device__(),
+        readonly=tensor.readonly,
+    )
+
+
+def _half(bits: int) -> float:
+    value: float = struct.unpack("=e", struct.pack("=H", bits))[0]
+    return value
+
+
+def _axis(
+    view: memoryview,
+    convert: Callable[[Any], object] | None,
+    shape: tuple[int, ...],
+    index: tuple[int, ...],
+) -> str:
     if len(index) == len(shape):
-        return _scalar(view[index] if index else view[()])
+        value = view[index] if index else view[()]
+        return _scalar(convert(value) if convert is not None else value)
     entries = [
-        "..." if at is None else _axis(view, shape, (*index, at))
+        "..." if at is None else _axis(view, convert, shape, (*index, at))
         for at in _shown(shape[len(index)])
     ]
     innermost = len(index) == len(shape) - 1

@@ -282,6 +282,26 @@ def test_to_buffer_of_another_device():
         dlbridge.to_buffer("no DLPack")
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_repr_shows_values(name):
+    array = np.array([[1, 0], [0, 1]]).astype(name)[:, ::-1]
+    shown = " ".join(repr(dlbridge.from_dlpack(array)).split("\n")[1:])
+    if array.dtype.kind == "c":
+        assert not shown  # a memoryview cannot read complex numbers
+    elif name == "bool":
+        assert shown == "  [[False, True],    [True, False]])"
+    else:
+        assert shown == "  [[0, 1],    [1, 0]])"
+
+
+@pytest.mark.parametrize("value", [1.5, 65504.0, 6e-08, float("inf"), float("nan"), -0.0])
+def test_repr_shows_float16(value):
+    text = repr(dlbridge.from_dlpack(np.full((), value, np.float16)))
+    assert text.split("\n")[1] == f"  {float(np.float16(value)):.6g})"
+    empty = repr(dlbridge.from_dlpack(np.ones((2, 0), np.float16)))
+    assert empty.split("\n")[1:] == ["  [[],", "   []])"]
+
+
 # --------------------------------------------------------------------------------------- interfaces
 
 
