@@ -40,6 +40,10 @@ class Rejection(BufferError):
         rejection.remedy = remedy
         return rejection
 
+    def without_traceback(self) -> "Rejection":
+        """A copy for a record: the frames of a traceback would keep the array alive."""
+        return self.with_message(str(self), **self.remedy)
+
 
 @dataclasses.dataclass(frozen=True)
 class Options:
@@ -337,7 +341,7 @@ class Adapted(_core.Exporter):
         try:
             answer = self._made(framework, *ask)
         except Rejection as rejection:
-            self.rejection = rejection
+            self.rejection = rejection.without_traceback()
             raise
         self.copied, self.report = answer.copied, tuple(answer.report)
         return answer

@@ -75,7 +75,30 @@ def test_a_consumer_that_ignores_read_only_is_rejected(name):
     with pytest.raises(BufferError, match=r"read-only.*readonly='copy'.*readonly='drop'") as error:
         ask(adapted, name)
     assert error.value.remedy == {"readonly": "copy"}
-    assert adapted.rejection is error.value
+    assert str(adapted.rejection) == str(error.value)
+    assert adapted.rejection.remedy == error.value.remedy
+
+
+def test_a_rejection_does_not_keep_the_array():
+    """Reference counts end the array: there is no cycle through the frames of a traceback."""
+
+    class Array(np.ndarray):
+        pass
+
+    array = frozen().view(Array)
+    gone = weakref.ref(array)
+    adapted = dlbridge.adapt(array)
+    del array
+    gc.collect()
+    gc.disable()
+    try:
+        try:
+            ask(adapted, "torch")
+        except Rejection:
+            del adapted
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("name", ["torch", "paddle", "onnxruntime"])

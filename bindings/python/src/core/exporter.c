@@ -33,7 +33,7 @@ static PyMemberDef members[] = {
     {"copied", T_OBJECT_EX, offsetof(ExporterObject, copied), 0, "Whether the last export copied."},
     {"report", T_OBJECT_EX, offsetof(ExporterObject, report), 0, "What the last export did."},
     {"rejection", T_OBJECT_EX, offsetof(ExporterObject, rejection), 0,
-     "The rejection of the last export, or None."},
+     "The rejection of the last export, without its traceback, or None."},
     {NULL, 0, 0, 0, NULL},
 };
 
