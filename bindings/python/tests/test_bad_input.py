@@ -671,7 +671,8 @@ def test_view_rejects():
         (((1,), None, "1"), TypeError, "integer"),
         (((1,), (1, 1)), ValueError, "strides"),
         (((2**80,),), ValueError, "64 bits"),
-        ((), TypeError, "positional"),
+        ((), TypeError, "missing required argument 'shape'"),
+        (((6,), (1,), 0, 0), TypeError, "positional"),
     ]:
         with pytest.raises(kind, match=message) as caught:
             tensor.view(*arguments)
@@ -684,6 +685,8 @@ def test_arguments_are_not_given_twice():
         tensor.view((6,), (1,), strides=(1,))
     with pytest.raises(TypeError, match="offset"):
         tensor.view((6,), (1,), 0, offset=0)
+    with pytest.raises(TypeError, match="multiple values for argument 'shape'"):
+        tensor.view((6,), shape=(6,))
     with pytest.raises(TypeError, match="max_version"):
         _core.export(tensor, (1, 0), max_version=(1, 3))
 

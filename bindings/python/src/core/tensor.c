@@ -186,25 +186,84 @@ typedef struct {
 static int read_view(const CoreNames* names, PyObject* const* args, Py_ssize_t count,
                      PyObject* keywords, ViewArguments* out) {
   Py_ssize_t i, named = keywords != NULL ? CORE_TUPLE_SIZE(keywords) : 0;
-  if (core_positional("view", count, 1, 3) < 0) {
+  if (core_positional("view", count, 0, 3) < 0) {
     return -1;
   }
-  out->shape = args[0];
+  out->shape = count > 0 ? args[0] : NULL;
   out->strides = count > 1 ? args[1] : Py_None;
   out->offset = count > 2 ? args[2] : NULL;
   for (i = 0; i < named; ++i) {
     PyObject* name = core_known_name(names, CORE_TUPLE_ITEM(keywords, i));
-    if (name == names->strides && count < 2) {
+    if (name == names->shape && count < 1) {
+      out->shape = args[count + i];
+    } else if (name == names->strides && count < 2) {
       out->strides = args[count + i];
     } else if (name == names->offset && count < 3) {
       out->offset = args[count + i];
-    } else if (name == names->strides || name == names->offset) {
+    } else if (name == names->shape || name == names->strides || name == names->offset) {
       return core_given_twice("view", name);
     } else {
       return core_unknown_keyword("view", name);
     }
   }
+  if (out->shape == NULL) {
+    PyErr_SetString(PyExc_TypeError, "view() missing required argument 'shape' (pos 1)");
+    return -1;
+  }
   return 0;
+}
+
+/* Whether the tensor is C-contiguous; -1 with an exception. */
+static int is_compact(PyObject* self) {
+  DLBridgeLayout layout;
+  const DLManagedTensorVersioned* tensor;
+  int result = -1;
+  CORE_LOCK(self);
+  tensor = core_live(self);
+  if (tensor != NULL && read_layout(tensor, &layout) == 0) {
+    result = (layout.properties & DLBRIDGE_LAYOUT_C_CONTIGUOUS) != 0;
+  }
+  CORE_UNLOCK();
+  return result;
+}
+
+/* Calls the Python code that finds the strides of a view and checks which elements it has. */
+static PyObject* found_strides(PyObject* self, const DLBridgeViewSpec* spec) {
+  PyObject* result = NULL;
+  PyObject* module = PyImport_ImportModule("dlbridge._views");
+  PyObject* shape = module != NULL ? extents(spec->shape, spec->ndim) : NULL;
+  PyObject* strides = shape == NULL           ? NULL
+                      : spec->strides == NULL ? Py_NewRef(Py_None)
+                                              : extents(spec->strides, spec->ndim);
+  if (strides != NULL) {
+    result = PyObject_CallMethod(module, "strides_of", "OOOL", self, shape, strides,
+                                 (long long)spec->offset);
+  }
+  Py_XDECREF(strides);
+  Py_XDECREF(shape);
+  Py_XDECREF(module);
+  return result;
+}
+
+/* Sets the strides of a view of a tensor that is not C-contiguous. dlbridge_view alone would make
+ * compact ones, which have other elements, and allow those between the tensor's. */
+static int place_view(PyObject* self, DLBridgeViewSpec* spec, int64_t** strides) {
+  int32_t count;
+  PyObject* found;
+  int status = is_compact(self);
+  if (status != 0 || spec->ndim > DLBRIDGE_MAX_NDIM) {
+    return status < 0 ? -1 : 0; /* dlbridge_view rejects too many axes */
+  }
+  found = found_strides(self, spec);
+  status = found != NULL ? 0 : -1;
+  if (found != NULL && found != Py_None) {
+    PyMem_Free(*strides);
+    *strides = NULL;
+    status = core_read_extents(found, "strides", strides, &count);
+    spec->strides = *strides;
+  }
+  Py_XDECREF(found);
+  return status;
 }
 
 static DLManagedTensorVersioned* viewed(TensorObject* self, const DLBridgeViewSpec* spec) {
@@ -241,8 +300,9 @@ static PyObject* view(PyObject* self, PyObject* const* args, Py_ssize_t count, P
     if (stride_count != spec.ndim) {
       PyErr_Format(PyExc_ValueError, "expected %d strides, one for each axis, found %d",
                    (int)spec.ndim, (int)stride_count);
-    } else if (given.offset == NULL ||
-               core_read_integer(given.offset, "an offset of 64 bits", &spec.offset) == 0) {
+    } else if ((given.offset == NULL ||
+                core_read_integer(given.offset, "an offset of 64 bits", &spec.offset) == 0) &&
+               place_view(self, &spec, &strides) == 0) {
       tensor = viewed((TensorObject*)self, &spec);
     }
   }
@@ -376,9 +436,10 @@ static PyMethodDef methods[] = {
      "A compact, writable copy on the same device or another."},
     {"view", (PyCFunction)(void (*)(void))view, METH_FASTCALL | METH_KEYWORDS,
      "view($self, shape, strides=None, offset=0)\n--\n\n"
-     "The same data under another shape; strides and offset count elements, and nothing outside "
-     "this "
-     "tensor's own elements can be reached."},
+     "The same memory under another shape. Without strides, the view has the tensor's elements in\n"
+     "C order. Of a C-contiguous tensor, it may have fewer, from element `offset` on. Strides and\n"
+     "offset count elements from element (0, ..., 0) in memory. A view that needs a copy, or that\n"
+     "is not known to have elements of this tensor only, is a ValueError."},
     {"release_after", (PyCFunction)(void (*)(void))release_after, METH_FASTCALL,
      "release_after($self, stream, /, *more)\n--\n\n"
      "Releases the tensor when the work that is on the streams now is over; the host does not "
