@@ -8,6 +8,7 @@ import mmap
 import os
 import subprocess
 import sys
+import threading
 import weakref
 
 import checkout
@@ -164,6 +165,43 @@ def test_from_buffer_needs_a_buffer():
     for source in (3, "text", [1, 2], None):
         with pytest.raises(TypeError):
             dlbridge.from_buffer(source)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        dlbridge.from_buffer,
+        lambda t: dlbridge.from_buffer(memoryview(t), dtype="int8"),
+        lambda t: dlbridge.from_interface(np.asarray(t)),
+    ],
+    ids=["from_buffer", "memoryview", "from_interface"],
+)
+def test_a_chain_of_tensors_needs_little_stack(again):
+    class Block(bytearray):
+        pass
+
+    block = Block(8)
+    gone = weakref.ref(block)
+    tensor = dlbridge.from_buffer(block)
+    del block
+    for _ in range(20_000):
+        tensor = again(tensor)
+    released = []
+
+    def release(held):
+        held.pop()
+        released.append(gone() is None)
+
+    # A small stack: the chain would need some megabytes.
+    before = threading.stack_size(256 * 1024)
+    try:
+        thread = threading.Thread(target=release, args=([tensor],))
+        del tensor
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert released == [True]
 
 
 # ---------------------------------------------------------------------- from_buffer of other dtypes

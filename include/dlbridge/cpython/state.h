@@ -54,6 +54,7 @@ typedef struct DLBridgePyType {
 typedef struct DLBridgePyLife {
   void* left;       /**< Stack of DLBridgePyKept, to be released on a thread of the interpreter. */
   int64_t users;    /**< Reference count: the state, and kept objects. */
+  int64_t depth;    /**< Calls of dlbridge_py_let_go_ now. */
   int alive;        /**< 0 once the interpreter finalizes. */
   int is_main;      /**< Main interpreter: PyGILState_Ensure takes its GIL. */
 } DLBridgePyLife;
