@@ -8,7 +8,6 @@ import sys
 from typing import Any
 
 from . import _memory
-from ._buffers import from_buffer
 from ._core import Tensor, from_dlpack, wrap
 
 # The format that `reduce` writes. The name of `rebuild` is part of it.
@@ -23,7 +22,7 @@ def portable(x: Any, /, *, copy: bool | None = None) -> Tensor:
     """A tensor of any framework's array that can be pickled: in memory that the CPU can read.
 
     Unpickling gives a `dlbridge.Tensor` over the received memory; it is read-only if that memory
-    is. ``x`` speaks DLPack, an array interface or the buffer protocol. ``copy``: None, memory of
+    is. ``x`` is an object that `from_dlpack` or `from_interface` accepts. ``copy``: None, memory of
     other devices is copied to the host; False, it is rejected; True, it is always copied.
     """
     if not _memory.is_choice(copy):
@@ -112,7 +111,7 @@ def _tensor_of(x: Any) -> Tensor:
         from ._interfaces import from_interface
 
         return from_interface(x)
-    return from_buffer(x)
+    return from_dlpack(x)
 
 
 def _on_host(tensor: Tensor) -> bool:

@@ -408,6 +408,26 @@ def test_portable_objects_can_be_pickled(source):
     assert isinstance(pickle.loads(text, buffers=buffers), dlbridge.Tensor)
 
 
+def test_portable_takes_what_from_dlpack_takes():
+    assert np.array_equal(memoryview(dlbridge.portable(grid().__dlpack__())), grid())
+
+    class Chunked:
+        """As a PyArrow ChunkedArray of one chunk."""
+
+        num_chunks = 1
+
+        def chunk(self, index):
+            return grid()
+
+    Chunked.__module__, Chunked.__name__ = "pyarrow.lib", "ChunkedArray"
+    assert np.array_equal(memoryview(dlbridge.portable(Chunked())), grid())
+    Chunked.num_chunks = 2
+    with pytest.raises(BufferError, match="found a pyarrow ChunkedArray of 2 chunks"):
+        dlbridge.portable(Chunked())
+    with pytest.raises(TypeError, match="expected an object that supports DLPack"):
+        dlbridge.portable(object())
+
+
 def test_portable_copies_only_on_request():
     source = grid()
     assert dlbridge.portable(source).data_ptr == source.ctypes.data
