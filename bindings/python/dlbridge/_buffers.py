@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _memory
-from ._core import Tensor, buffer_address, from_dlpack, wrap
+from ._core import Tensor, buffer_address, check_guards, from_dlpack, wrap
 
 # Codes of PEP 3118. The buffer's itemsize has the number of bytes.
 _FORMATS = {
@@ -47,6 +47,7 @@ def from_buffer(
     writable: None, as the buffer states; True, a read-only buffer is rejected; False, the tensor is
     read-only. The buffer stays exported (a bytearray cannot be resized) while the tensor lives.
     """
+    check_guards(obj)
     view = memoryview(obj)
     readonly = _memory.is_readonly(view.readonly, writable, "a buffer")
     flags = _memory.READ_ONLY if readonly else 0

@@ -13,7 +13,7 @@ from typing import Any
 from . import _memory
 from ._buffers import from_buffer, to_buffer
 from ._constants import NEWEST_DLPACK
-from ._core import Tensor, export, from_dlpack, wrap
+from ._core import Tensor, check_guards, export, from_dlpack, wrap
 
 __all__ = ["from_buffer", "from_interface", "to_buffer"]
 
@@ -47,6 +47,7 @@ def from_interface(
     the caller's ``stream``, a number as in the array API. ``writable`` is as in `from_buffer`,
     ``validate`` as in `from_dlpack`.
     """
+    check_guards(obj)
     name, fields = _interface_of(obj)
     _check_version(name, fields)
     _reject(fields.get("mask") is not None, name, "no mask", "a mask", "fill or drop it")

@@ -54,6 +54,11 @@ def test_every_entry_point_says_the_same(case, probe):
         lambda x: dlbridge.to(x, "numpy"),
         lambda x: dlbridge.from_dlpack(x, copy=True),
         lambda x: dlbridge.from_dlpack(x, device="cpu"),
+        dlbridge.from_buffer,
+        lambda x: dlbridge.from_buffer(x, dtype="int8"),
+        dlbridge.from_interface,
+        dlbridge.to_buffer,
+        dlbridge.portable,
         lambda x: probe.import_(x, 0, 0, 0, 0, 0),
         lambda x: probe.borrow(x, 0),
     ):

@@ -620,6 +620,21 @@ static PyObject* guard_text(PyObject* module, PyObject* name) {
   return NULL;
 }
 
+static PyObject* check_guards(PyObject* module, PyObject* object) {
+  CoreState* state = core_state_of_module(module);
+  DLBridgePyType entry;
+  int status;
+  if (dlbridge_py_check_state_(&state->py) < 0 ||
+      dlbridge_py_type_(&state->py, Py_TYPE(object), &entry) < 0) {
+    return NULL;
+  }
+  status = entry.guard > DLBRIDGE_PY_GUARD_TORCH
+               ? dlbridge_py_guard_first_(object, entry.guard)
+               : dlbridge_py_guard_(&state->py, object, entry.guard, -1);
+  dlbridge_py_type_done_(&entry);
+  return status < 0 ? NULL : Py_NewRef(Py_None);
+}
+
 /* Python has no function for the address of a read-only buffer. */
 static PyObject* buffer_address(PyObject* module, PyObject* object) {
   Py_buffer view;
@@ -708,6 +723,10 @@ PyMethodDef core_functions[] = {
      "'legacy', 'versioned', 'used' or 'unknown'; nothing is taken."},
     {"guard_text", guard_text, METH_O,
      "guard_text($module, name, /)\n--\n\nThe message of a rejection that a permission avoids."},
+    {"check_guards", check_guards, METH_O,
+     "check_guards($module, x, /)\n--\n\n"
+     "Rejects an array whose memory does not hold its values, such as a masked one, as from_dlpack "
+     "does."},
     {"buffer_address", buffer_address, METH_O,
      "buffer_address($module, buffer, /)\n--\n\nWhere the first element of a buffer is."},
     {NULL, NULL, 0, NULL},
