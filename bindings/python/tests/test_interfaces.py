@@ -204,6 +204,34 @@ def test_a_chain_of_tensors_needs_little_stack(again):
     assert released == [True]
 
 
+@pytest.mark.parametrize("end", ["del", "release_after"])
+@pytest.mark.parametrize("make", [dlbridge.from_buffer, dlbridge.from_interface])
+def test_a_cycle_ends_as_the_documentation_states(make, end):
+    """The garbage collector does not see what a Tensor owns, but sees what a memoryview owns."""
+
+    class Array(np.ndarray):
+        pass
+
+    array = grid().view(Array)
+    gone = weakref.ref(array)
+    array.cache = memoryview(array)
+    del array
+    gc.collect()
+    assert gone() is None
+
+    array = grid().view(Array)
+    gone = weakref.ref(array)
+    array.cache = tensor = make(array)
+    if end == "del":
+        del array.cache, tensor
+    else:
+        array.cache.release_after(None)
+        del tensor
+    del array
+    gc.collect()
+    assert gone() is None
+
+
 # ---------------------------------------------------------------------- from_buffer of other dtypes
 
 

@@ -463,7 +463,10 @@ static PyType_Slot slots[] = {
     {Py_tp_doc,
      "A validated tensor that keeps its memory alive. It speaks DLPack, and the buffer protocol "
      "if\n"
-     "the CPU can read it; its repr shows layout and values. from_dlpack creates it."},
+     "the CPU can read it; its repr shows layout and values. from_dlpack creates it.\n"
+     "The garbage collector does not see the memory's owner: an array that refers to a Tensor "
+     "over\n"
+     "itself stays alive until that reference ends."},
     {Py_bf_getbuffer, (void*)core_get_buffer},
     {Py_bf_releasebuffer, (void*)core_release_buffer},
     {0, NULL},
