@@ -29,6 +29,21 @@ def run(program):
 
 # --- The end of the interpreter -------------------------------------------------------------------
 
+# Daemon threads that call a function until the interpreter ends.
+DAEMONS = """
+import time
+def start(call):
+    def work(started):
+        started.set()
+        while True:
+            call()
+    for _ in range(3):
+        started = threading.Event()
+        threading.Thread(target=work, args=(started,), daemon=True).start()
+        started.wait()
+    time.sleep(0.05)
+"""
+
 ENDS = {
     "globals": "tensor = Owner().tensor(); made = tensor.__dlpack__(), memoryview(tensor)",
     "foreign_globals": """
@@ -96,6 +111,20 @@ def work(part):
 for i in range(3): threading.Thread(target=work, args=(addresses[i::3],), daemon=True).start()
 started.wait()
 """,
+    "an_allocator_in_a_daemon_thread": f"""
+from dlbridge import abi
+blocks = {{}}
+def allocate(device, size, alignment, stream):
+    block = (ctypes.c_char * (size + alignment))()
+    address = -(-ctypes.addressof(block) // alignment) * alignment
+    blocks[address] = block
+    return address
+def deallocate(device, address, *rest):
+    del blocks[address]
+allocator = abi.Allocator(allocate, deallocate)
+{DAEMONS}
+start(lambda: abi.release(abi.allocate([4], (2, 32, 1), allocator=allocator), 2))
+""",
     "no_atexit": "tensor = Owner().tensor(); atexit._clear()",
     "system_exit": "tensor = Owner().tensor(); sys.exit(0)",
     "os_exit": "tensor = Owner().tensor(); os._exit(0)",
@@ -109,6 +138,30 @@ sys.kept = [capsule, from_dlpack, _core.wrap, Owner]
 @pytest.mark.parametrize("name", ENDS)
 def test_the_end_of_the_interpreter_is_quiet(name):
     assert run(ENDS[name]) == ""
+
+
+# CPython before 3.14 ends these threads by pthread_exit, which unwinds their stack.
+CALLS_THAT_RELEASE_THE_GIL = {
+    "share": "abi.release(abi.share(pointer), abi.Kind.VERSIONED)",
+    "last owner": "abi.release(abi.allocate([4], (2, 32, 1)), abi.Kind.VERSIONED)",
+    "an owner in Python": """abi.release(producers.take(
+        Owner().tensor().__dlpack__(max_version=(1, 0))), abi.Kind.VERSIONED)""",
+    "backend": "abi.backend_info(abi.Backend.CPU)",
+    "diagnose": "abi.diagnose(pointer, abi.Kind.VERSIONED)",
+    "inspect": "dlbridge.inspect(tensor)",
+}
+
+
+@pytest.mark.parametrize("name", CALLS_THAT_RELEASE_THE_GIL)
+def test_daemon_threads_may_be_in_the_c_api_at_the_end(name):
+    program = f"""
+from dlbridge import abi
+tensor = Owner().tensor(); pointer = tensor.managed_ptr
+{DAEMONS}
+start(lambda: {CALLS_THAT_RELEASE_THE_GIL[name]})
+"""
+    for _ in range(2):
+        assert run(program) == ""
 
 
 def test_destructors_may_call_a_module_that_is_being_cleared():

@@ -12,7 +12,7 @@ void InPython(Function body) noexcept {
   if (!nb::is_alive()) {
     return;
   }
-  const nb::gil_scoped_acquire gil;
+  const PyGILState_STATE state = EnsureGil();
   try {
     body();
   } catch (nb::python_error& error) {
@@ -20,6 +20,19 @@ void InPython(Function body) noexcept {
   } catch (const std::exception&) {
     // Out of memory for the arguments; it cannot be reported here.
   }
+  PyGILState_Release(state);
+}
+
+// function(arguments...), which may wait for the GIL as any code in Python.
+template <class... Arguments>
+nb::object Ask(const nb::object& function, const Arguments&... arguments) {
+  const nb::object objects[] = {nb::cast(arguments)...};
+  PyObject* pointers[sizeof...(arguments)];
+  for (size_t i = 0; i < sizeof...(arguments); ++i) {
+    pointers[i] = objects[i].ptr();
+  }
+  PyObject* result = CallPython(function.ptr(), pointers, sizeof...(arguments));
+  return result != nullptr ? nb::steal(result) : throw nb::python_error();
 }
 
 // None if no work may still use the memory.
@@ -35,7 +48,7 @@ template <class Argument>
 void RunOnce(void* context, const Argument& argument) {
   InPython([&] {
     const nb::object function = nb::steal(static_cast<PyObject*>(context));
-    function(argument());
+    Ask(function, argument());
   });
 }
 
@@ -46,7 +59,7 @@ void* Allocate(void* context, DLDevice device, uint64_t bytes, uint64_t alignmen
   InPython([&] {
     try {
       const nb::object block =
-          self->allocate(FromDevice(device), bytes, alignment, FromStream(stream));
+          Ask(self->allocate, FromDevice(device), bytes, alignment, FromStream(stream));
       memory = block.is_none() ? nullptr : At<void>(nb::cast<Address>(block));
       if (memory != nullptr) {
         nb::find(self).release();
@@ -65,7 +78,8 @@ void Deallocate(void* context, DLDevice device, void* memory, uint64_t bytes, ui
   auto* self = static_cast<Allocator*>(context);
   InPython([&] {
     const nb::object owner = nb::steal(nb::find(self).ptr());
-    self->deallocate(FromDevice(device), AddressOf(memory), bytes, alignment, FromStream(stream));
+    Ask(self->deallocate, FromDevice(device), AddressOf(memory), bytes, alignment,
+        FromStream(stream));
   });
 }
 
@@ -95,7 +109,7 @@ void Allocator::Rethrow() {
 void Once::OnBuffer(void* context, const DLBridgeBuffer* buffer, const DLBridgeStream* stream) {
   InPython([&] {
     const nb::object function = nb::steal(static_cast<PyObject*>(context));
-    function(FromBuffer(*buffer), FromStream(stream));
+    Ask(function, FromBuffer(*buffer), FromStream(stream));
   });
 }
 void Once::OnMemory(void* context, void* memory) {

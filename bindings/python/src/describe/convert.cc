@@ -55,12 +55,10 @@ nb::list UpgradeMany(const std::vector<Address>& sources, ConvertOptions* option
   }
   size_t failed = sources.size();
   DLBridgeError error;
-  DLBridgeStatus status = DLBRIDGE_OK;
-  {
-    const nb::gil_scoped_release released;
-    status = dlbridge_upgrade_many(in.data(), sources.size(), Fields(options), out.data(), &failed,
-                                   &error);
-  }
+  const DLBridgeStatus status = Released([&] {
+    return dlbridge_upgrade_many(in.data(), sources.size(), Fields(options), out.data(), &failed,
+                                 &error);
+  });
   if (status != DLBRIDGE_OK) {
     const nb::object exception = ExceptionFor(status, error);
     exception.attr("failed") = failed;
@@ -107,11 +105,7 @@ nb::tuple Export(Address tensor, DLBridgeKind kind, Version target, ConvertOptio
 
 // A foreign deleter may wait for a thread that needs the GIL.
 void Release(Address tensor, DLBridgeKind kind) {
-  DLBridgeStatus status = DLBRIDGE_OK;
-  {
-    const nb::gil_scoped_release released;
-    status = dlbridge_release(At<void>(tensor), kind);
-  }
+  const DLBridgeStatus status = Released([&] { return dlbridge_release(At<void>(tensor), kind); });
   if (status != DLBRIDGE_OK) {
     DLBridgeError error = DLBRIDGE_ERROR_INIT;
     std::snprintf(error.message, sizeof error.message,

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "dlbridge/dlbridge.h"
+#include "gil.h"
 
 namespace dlbridge::python {
 
@@ -86,13 +87,26 @@ void Call(Function call) {
   }
 }
 
+// Runs `call()`, which must not throw, without the GIL. gil.h states what it may contain.
+template <class Function>
+auto Released(Function call) {
+  struct Work {
+    Function& call;
+    decltype(call()) result;
+  } work{call, {}};
+  RunWithoutGil(
+      [](void* context) {
+        Work* self = static_cast<Work*>(context);
+        self->result = self->call();
+      },
+      &work);
+  return work.result;
+}
+
 // Call without the GIL, for calls that may reach a driver or a foreign deleter, or copy memory.
 template <class Function>
 void CallReleased(Function call) {
-  Call([&](DLBridgeError* error) {
-    const nb::gil_scoped_release released;
-    return call(error);
-  });
+  Call([&](DLBridgeError* error) { return Released([&] { return call(error); }); });
 }
 
 // Numbers for the results of a call that makes or consumes a tensor. An allocation that failed

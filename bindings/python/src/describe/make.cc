@@ -165,11 +165,7 @@ void ReleaseAfter(Address tensor, DLBridgeKind kind, const std::vector<Stream>& 
 size_t Collect(uint32_t options) {
   size_t left = 0;
   DLBridgeError error;
-  DLBridgeStatus status = DLBRIDGE_OK;
-  {
-    const nb::gil_scoped_release released;
-    status = dlbridge_collect(options, &left, &error);
-  }
+  const DLBridgeStatus status = Released([&] { return dlbridge_collect(options, &left, &error); });
   if (status != DLBRIDGE_OK) {
     const nb::object exception = ExceptionFor(status, error);
     exception.attr("left") = left;
@@ -180,12 +176,15 @@ size_t Collect(uint32_t options) {
 
 // A foreign deleter may wait for a thread that needs the GIL.
 void ReleaseLegacy(Address tensor) {
-  const nb::gil_scoped_release released;
-  dlbridge_release_legacy(At<DLManagedTensor>(tensor));
+  RunWithoutGil([](void* given) { dlbridge_release_legacy(static_cast<DLManagedTensor*>(given)); },
+                At<void>(tensor));
 }
 void ReleaseVersioned(Address tensor) {
-  const nb::gil_scoped_release released;
-  dlbridge_release_versioned(At<DLManagedTensorVersioned>(tensor));
+  RunWithoutGil(
+      [](void* given) {
+        dlbridge_release_versioned(static_cast<DLManagedTensorVersioned*>(given));
+      },
+      At<void>(tensor));
 }
 
 template <class Function>
