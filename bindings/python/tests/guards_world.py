@@ -61,6 +61,10 @@ def torch_cases(look):
     look("uninitialized", torch.nn.UninitializedParameter())
     look("conjugated", conjugated)
     look("negated", conjugated.imag)
+    # The only way to them from Python; C++ extensions make them by at::_neg_view.
+    integers = torch.tensor([1, 2, 3], dtype=torch.int32)
+    look("negated integers", torch._neg_view(integers))
+    look("negated unsigned integers", torch._neg_view(integers.to(torch.uint8)))
     torch.vmap(lambda x: look("vmap", x))(torch.ones(3, 2))
     torch.func.grad(lambda x: look("grad", x).sum())(ones)
     torch.func.jvp(lambda x: look("jvp", x), (ones,), (ones,))

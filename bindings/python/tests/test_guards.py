@@ -78,7 +78,7 @@ def test_arrays_like_these_are_exported():
 
 @pytest.mark.parametrize(
     ("framework", "cases", "forbids"),
-    [("torch", 19, {"forbids"}), ("jax", 3, set()), ("paddle", 1, set())],
+    [("torch", 21, {"forbids"}), ("jax", 3, set()), ("paddle", 1, set())],
 )
 def test_real_tensors(framework, cases, forbids, probe):
     if not is_installed(framework):

@@ -292,17 +292,16 @@ static inline int dlbridge_py_explain_torch_(PyObject* object) {
 }
 
 /* Returns 1 if the table exports the values of this torch tensor; -1 with the reason otherwise. `code`
- * is the tensor's dtype code, or -1 if it is not known yet: integers and booleans have no gradient and
- * are never conjugated or negated, and only complex numbers are conjugated. */
+ * is the tensor's dtype code, or -1 if it is not known yet: integers and booleans have no gradient, and
+ * only complex numbers are conjugated. */
 static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int code) {
+  const int is_discrete = code == kDLInt || code == kDLUInt || code == kDLBool;
   int requires_grad, conjugated, negated, reason;
-  if (code == kDLInt || code == kDLUInt || code == kDLBool) {
-    return 1;
-  }
   if (!dlbridge_py_knows_torch_(py) && dlbridge_py_meet_torch_(py, Py_TYPE(object)) < 0) {
     return -1;
   }
-  requires_grad = dlbridge_py_truth_(dlbridge_py_ask_attribute_(py->requires_grad, object));
+  requires_grad =
+      is_discrete ? 0 : dlbridge_py_truth_(dlbridge_py_ask_attribute_(py->requires_grad, object));
   if (requires_grad < 0) {
     return -1;
   }
