@@ -108,8 +108,9 @@ _COPYING = {"readonly": "copy", "strides": "compact", "lazy": "resolve", "dtype"
 
 
 # The guards that an argument of adapt satisfies.
-_PERMISSIONS: dict[Literal["requires_grad", "conjugated", "negated"], dict[str, str]] = {
+_PERMISSIONS: dict[Literal["requires_grad", "tangent", "conjugated", "negated"], dict[str, str]] = {
     "requires_grad": {"grad": "detach"},
+    "tangent": {"grad": "detach"},
     "conjugated": {"lazy": "resolve"},
     "negated": {"lazy": "resolve"},
 }

@@ -133,10 +133,19 @@ def takes_part_in_gradients(array: Any) -> bool:
     """Whether the array takes part in differentiation, which misses changes made elsewhere."""
     producer = producer_of(array)
     if producer == "torch":
-        return bool(getattr(array, "requires_grad", False))
+        return bool(getattr(array, "requires_grad", False)) or _has_tangent(array)
     if producer == "paddle":
         return not getattr(array, "stop_gradient", True)
     return False
+
+
+def _has_tangent(array: Any) -> bool:
+    """Whether torch's forward mode has given the tensor a tangent."""
+    forward: Any = imported_framework("torch.autograd.forward_ad")
+    if getattr(forward, "_current_level", -1) < 0:
+        return False
+    torch = imported_framework("torch")
+    return isinstance(array, torch.Tensor) and forward.unpack_dual(array).tangent is not None
 
 
 def detached(array: Any) -> Any:

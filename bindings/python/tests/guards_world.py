@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of one real framework that must not be exported: what every entry point says of them.
 
-guards_world.py FRAMEWORK PROBE    prints {case: {entry point: [type, message]}} as JSON. PROBE is
-                                   the path of the C extension of the tests.
+guards_world.py FRAMEWORK PROBE    prints two objects as JSON: {case: {entry point: [type, message]}}
+                                   and {case: [outcomes of following its remedies]}. PROBE is the
+                                   path of the C extension of the tests.
                                    DLBRIDGE_FRAMEWORKS has folders with packages.
 """
 
@@ -65,6 +66,11 @@ def torch_cases(look):
     integers = torch.tensor([1, 2, 3], dtype=torch.int32)
     look("negated integers", torch._neg_view(integers))
     look("negated unsigned integers", torch._neg_view(integers.to(torch.uint8)))
+    forward = torch.autograd.forward_ad
+    with forward.dual_level():
+        look("plain in forward mode", ones)
+        dual = forward.make_dual(ones, torch.full((3,), 5.0))
+        look("dual", dual, torch.Tensor.detach, lambda x: dlbridge.adapt(x, grad="detach"))
     torch.vmap(lambda x: look("vmap", x))(torch.ones(3, 2))
     torch.func.grad(lambda x: look("grad", x).sum())(ones)
     torch.func.jvp(lambda x: look("jvp", x), (ones,), (ones,))
@@ -103,14 +109,18 @@ def main(framework, path):
         "import": lambda x: probe.import_(x, 0, 0, 0, 0, 0),
         "borrow": lambda x: probe.borrow(x, 0),
     }
-    seen = {}
+    seen, remedies = {}, {}
 
-    def look(case, array):
+    def look(case, array, *followed):
+        """`followed` are functions that follow the remedies of the message."""
         seen[case] = {name: outcome(function, array) for name, function in entries.items()}
+        remedies[case] = [
+            outcome(lambda x, f=follow: entries["from_dlpack"](f(x)), array) for follow in followed
+        ]
         return array
 
     globals()[f"{framework}_cases"](look)
-    print(json.dumps(seen))
+    print(json.dumps([seen, remedies]))
 
 
 if __name__ == "__main__":

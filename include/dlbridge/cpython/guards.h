@@ -17,6 +17,7 @@ extern "C" {
 enum {
   DLBRIDGE_PY_REASON_NONE_ = 0,
   DLBRIDGE_PY_REASON_GRADIENT_,
+  DLBRIDGE_PY_REASON_TANGENT_,
   DLBRIDGE_PY_REASON_CONJUGATED_,
   DLBRIDGE_PY_REASON_NEGATED_,
   DLBRIDGE_PY_REASON_FAKE_,
@@ -37,6 +38,8 @@ static inline const char* dlbridge_py_reason_text_(int reason) {
       "",
       "expected a tensor that takes no part in differentiation, found one that requires a gradient, "
       "which would miss changes made elsewhere: detach it, or use dlbridge.adapt(x, grad='detach')",
+      "expected a tensor that takes no part in differentiation, found one with a tangent of torch's "
+      "forward mode, which would be lost: detach it, or use dlbridge.adapt(x, grad='detach')",
       "expected a tensor whose memory holds its values, found a torch view that is conjugated on "
       "reading: call its resolve_conj() first, or use dlbridge.adapt(x, lazy='resolve')",
       "expected a tensor whose memory holds its values, found a torch view that is negated on "
@@ -128,23 +131,43 @@ static inline PyObject* dlbridge_py_torch_class_(PyTypeObject* type) {
   return found;
 }
 
+/* What the guard of torch needs: new references; forward_ad may be NULL. */
+typedef struct DLBridgePyTorch_ {
+  PyObject* requires_grad;
+  PyObject* is_conj;
+  PyObject* is_neg;
+  PyObject* level_name;
+  PyObject* forward_ad;
+} DLBridgePyTorch_;
+
+static inline void dlbridge_py_drop_torch_(DLBridgePyTorch_* torch) {
+  Py_XDECREF(torch->requires_grad);
+  Py_XDECREF(torch->is_conj);
+  Py_XDECREF(torch->is_neg);
+  Py_XDECREF(torch->level_name);
+  Py_XDECREF(torch->forward_ad);
+}
+
+static inline void dlbridge_py_store_torch_(DLBridgePy* py, const DLBridgePyTorch_* torch) {
+  py->is_conj = torch->is_conj;
+  py->is_neg = torch->is_neg;
+  py->level_name = torch->level_name;
+  py->forward_ad = torch->forward_ad;
+  py->requires_grad = torch->requires_grad;
+}
+
 #ifdef Py_GIL_DISABLED
 /* Two threads may find the descriptors at the same time. Those of the first one are kept. */
-static inline void dlbridge_py_keep_descriptors_(DLBridgePy* py, PyObject* requires_grad,
-                                                 PyObject* is_conj, PyObject* is_neg) {
+static inline void dlbridge_py_keep_torch_(DLBridgePy* py, DLBridgePyTorch_* torch) {
   int first;
   PyMutex_Lock(&py->mutex);
   first = py->requires_grad == NULL;
   if (first) {
-    py->is_conj = is_conj;
-    py->is_neg = is_neg;
-    py->requires_grad = requires_grad;
+    dlbridge_py_store_torch_(py, torch);
   }
   PyMutex_Unlock(&py->mutex);
   if (!first) {
-    Py_DECREF(requires_grad);
-    Py_DECREF(is_conj);
-    Py_DECREF(is_neg);
+    dlbridge_py_drop_torch_(torch);
   }
 }
 static inline int dlbridge_py_knows_torch_(DLBridgePy* py) {
@@ -155,35 +178,62 @@ static inline int dlbridge_py_knows_torch_(DLBridgePy* py) {
   return known;
 }
 #else
-static inline void dlbridge_py_keep_descriptors_(DLBridgePy* py, PyObject* requires_grad,
-                                                 PyObject* is_conj, PyObject* is_neg) {
-  py->is_conj = is_conj;
-  py->is_neg = is_neg;
-  py->requires_grad = requires_grad;
+static inline void dlbridge_py_keep_torch_(DLBridgePy* py, DLBridgePyTorch_* torch) {
+  dlbridge_py_store_torch_(py, torch);
 }
 static inline int dlbridge_py_knows_torch_(DLBridgePy* py) { return py->requires_grad != NULL; }
 #endif
 
+/* The names of torch's module of forward mode, a new reference; NULL without it. Importing torch imports
+ * it. */
+static inline PyObject* dlbridge_py_forward_ad_(void) {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch.autograd.forward_ad");
+  return module != NULL && PyModule_Check(module) ? Py_NewRef(PyModule_GetDict(module)) : NULL;
+}
+
 /* Finds the descriptors of torch.Tensor, starting from the type of a tensor. A subclass may override
  * them, and its versions apply neither to other tensors nor to the table's exports. */
 static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
-  PyObject *torch, *requires_grad, *is_conj, *is_neg;
-  torch = dlbridge_py_torch_class_(type);
-  if (torch == NULL) {
+  DLBridgePyTorch_ torch = {NULL, NULL, NULL, NULL, NULL};
+  PyObject* kind = dlbridge_py_torch_class_(type);
+  if (kind == NULL) {
     return -1;
   }
-  requires_grad = PyObject_GetAttrString(torch, "requires_grad");
-  is_conj = requires_grad != NULL ? PyObject_GetAttrString(torch, "is_conj") : NULL;
-  is_neg = is_conj != NULL ? PyObject_GetAttrString(torch, "is_neg") : NULL;
-  Py_DECREF(torch);
-  if (requires_grad == NULL || is_conj == NULL || is_neg == NULL) {
-    Py_XDECREF(requires_grad);
-    Py_XDECREF(is_conj);
-    Py_XDECREF(is_neg);
+  torch.requires_grad = PyObject_GetAttrString(kind, "requires_grad");
+  torch.is_conj = torch.requires_grad != NULL ? PyObject_GetAttrString(kind, "is_conj") : NULL;
+  torch.is_neg = torch.is_conj != NULL ? PyObject_GetAttrString(kind, "is_neg") : NULL;
+  torch.level_name = torch.is_neg != NULL ? PyUnicode_InternFromString("_current_level") : NULL;
+  Py_DECREF(kind);
+  if (torch.level_name == NULL) {
+    dlbridge_py_drop_torch_(&torch);
     return -1;
   }
-  dlbridge_py_keep_descriptors_(py, requires_grad, is_conj, is_neg);
+  torch.forward_ad = dlbridge_py_forward_ad_();
+  dlbridge_py_keep_torch_(py, &torch);
   return 0;
+}
+
+/* Returns 1 if a level of torch's forward mode is entered, in which tensors may have a tangent. */
+static inline int dlbridge_py_is_forward_(const DLBridgePy* py) {
+  PyObject* level;
+  long number = -1;
+  if (py->forward_ad != NULL) {
+    level = PyDict_GetItemWithError(py->forward_ad, py->level_name);
+    number = level != NULL && PyLong_CheckExact(level) ? PyLong_AsLong(level) : -1;
+  }
+  return number >= 0;
+}
+
+/* Returns 1 if the tensor has a tangent of forward mode. */
+static inline int dlbridge_py_has_tangent_(const DLBridgePy* py, PyObject* object) {
+  PyObject* unpack = PyDict_GetItemString(py->forward_ad, "unpack_dual");
+  PyObject* pair = unpack != NULL ? PyObject_CallFunctionObjArgs(unpack, object, NULL) : NULL;
+  PyObject* tangent = pair != NULL ? PyObject_GetAttrString(pair, "tangent") : NULL;
+  const int found = tangent != NULL && tangent != Py_None;
+  Py_XDECREF(tangent);
+  Py_XDECREF(pair);
+  PyErr_Clear();
+  return found;
 }
 
 /* Calls one of torch's methods and returns its truth value; 0 without a call if `code` rules it out. */
@@ -296,7 +346,7 @@ static inline int dlbridge_py_explain_torch_(PyObject* object) {
  * only complex numbers are conjugated. */
 static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int code) {
   const int is_discrete = code == kDLInt || code == kDLUInt || code == kDLBool;
-  int requires_grad, conjugated, negated, reason;
+  int requires_grad, conjugated, negated, dual, reason;
   if (!dlbridge_py_knows_torch_(py) && dlbridge_py_meet_torch_(py, Py_TYPE(object)) < 0) {
     return -1;
   }
@@ -313,12 +363,14 @@ static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int
   if (negated < 0) {
     return -1;
   }
-  if (!requires_grad && !conjugated && !negated) {
+  dual = !is_discrete && dlbridge_py_is_forward_(py) && dlbridge_py_has_tangent_(py, object);
+  if (!requires_grad && !conjugated && !negated && !dual) {
     return 1;
   }
   reason = dlbridge_py_torch_reason_(object);
   if (reason == DLBRIDGE_PY_REASON_NONE_) {
     reason = requires_grad ? DLBRIDGE_PY_REASON_GRADIENT_
+             : dual        ? DLBRIDGE_PY_REASON_TANGENT_
              : negated     ? DLBRIDGE_PY_REASON_NEGATED_
                            : DLBRIDGE_PY_REASON_CONJUGATED_;
   }

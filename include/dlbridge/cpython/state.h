@@ -68,6 +68,8 @@ typedef struct DLBridgePy {
   PyObject* requires_grad;   /* torch's descriptors; NULL until the first torch tensor */
   PyObject* is_conj;
   PyObject* is_neg;
+  PyObject* forward_ad;      /* the names of torch.autograd.forward_ad, or NULL */
+  PyObject* level_name;      /* "_current_level" */
   DLBridgePyLife* life;
   DLBridgePyType types[DLBRIDGE_PY_TYPES];
   unsigned int next_type; /* entry to be replaced next */

@@ -606,6 +606,7 @@ static PyObject* guard_text(PyObject* module, PyObject* name) {
     int reason;
   } known[] = {
       {"requires_grad", DLBRIDGE_PY_REASON_GRADIENT_},
+      {"tangent", DLBRIDGE_PY_REASON_TANGENT_},
       {"conjugated", DLBRIDGE_PY_REASON_CONJUGATED_},
       {"negated", DLBRIDGE_PY_REASON_NEGATED_},
   };
