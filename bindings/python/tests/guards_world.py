@@ -25,6 +25,14 @@ def torch_cases(look):
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
+    def unwrapped(functional):
+        torch._sync(functional)
+        return torch._from_functional_tensor(functional)
+
+    def with_storage(tensor, size):
+        tensor.untyped_storage().resize_(size)
+        return tensor
+
     class Forbids(torch.Tensor):
         @classmethod
         def __torch_function__(cls, function, types, args=(), kwargs=None):
@@ -52,7 +60,9 @@ def torch_cases(look):
     look("quantized", torch.quantize_per_tensor(ones, 0.1, 0, torch.qint8))
     look("nested", torch.nested.nested_tensor(parts))
     look("jagged", torch.nested.nested_tensor(parts, layout=torch.jagged))
-    look("zero", torch._efficientzerotensor((3,)))
+    look("zero", torch._efficientzerotensor((3,)), torch.Tensor.clone)
+    look("functional", torch._to_functional_tensor(ones), unwrapped)
+    look("freed", with_storage(torch.ones(3), 0), lambda x: with_storage(x, 12).fill_(1.0))
     look("masked", torch.masked.masked_tensor(ones, torch.tensor([True, False, True])))
     look("fake", fake)
     look("forbids", ones.as_subclass(Forbids))

@@ -29,7 +29,9 @@ enum {
   DLBRIDGE_PY_REASON_META_,
   DLBRIDGE_PY_REASON_QUANTIZED_,
   DLBRIDGE_PY_REASON_NO_MEMORY_,
-  DLBRIDGE_PY_REASON_UNINITIALIZED_
+  DLBRIDGE_PY_REASON_UNINITIALIZED_,
+  DLBRIDGE_PY_REASON_FREED_,
+  DLBRIDGE_PY_REASON_FUNCTIONAL_
 };
 
 /* The message: what was expected, what was found, the remedy. */
@@ -62,6 +64,11 @@ static inline const char* dlbridge_py_reason_text_(int reason) {
       "expected a tensor with memory, found a torch tensor that computes its values and has none: "
       "export its clone(), or the tensors that it wraps",
       "expected a tensor with data, found an uninitialized torch parameter: materialize it first",
+      "expected a tensor with memory, found a torch tensor whose storage was freed by resize_(0): "
+      "gather its parameter, as in FSDP's summon_full_params, or resize its untyped_storage() and fill "
+      "it",
+      "expected a tensor with memory, found a torch functional tensor, which wraps another one: call "
+      "torch._sync(x) and export torch._from_functional_tensor(x)",
   };
   return texts[reason];
 }
@@ -69,7 +76,8 @@ static inline const char* dlbridge_py_reason_text_(int reason) {
 /* Raises the BufferError for a reason; returns -1. */
 static inline int dlbridge_py_reject_reason_(int reason) {
   const int no_data = reason == DLBRIDGE_PY_REASON_FAKE_ || reason == DLBRIDGE_PY_REASON_META_ ||
-                      reason == DLBRIDGE_PY_REASON_NO_MEMORY_;
+                      reason == DLBRIDGE_PY_REASON_NO_MEMORY_ ||
+                      reason == DLBRIDGE_PY_REASON_FREED_ || reason == DLBRIDGE_PY_REASON_FUNCTIONAL_;
   return dlbridge_py_reject_(PyExc_BufferError,
                              no_data ? DLBRIDGE_ERROR_INVALID_TENSOR : DLBRIDGE_ERROR_UNREPRESENTABLE,
                              no_data ? DLBRIDGE_RULE_DATA_NULL : DLBRIDGE_RULE_NONE, "%s",
@@ -273,6 +281,30 @@ static inline int dlbridge_py_torch_finds_(PyObject* object, const char* owner, 
   return says;
 }
 
+/* Returns 1 if the storage of a torch tensor has no bytes. */
+static inline int dlbridge_py_is_freed_(PyObject* object) {
+  PyObject* storage = PyObject_CallMethod(object, "untyped_storage", NULL);
+  PyObject* bytes = storage != NULL ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;
+  const int freed = bytes != NULL && PyLong_Check(bytes) && PyLong_AsLongLong(bytes) == 0;
+  Py_XDECREF(bytes);
+  Py_XDECREF(storage);
+  PyErr_Clear();
+  return freed;
+}
+
+/* Why the data of a torch tensor is NULL, although it has elements. */
+static inline int dlbridge_py_no_memory_reason_(PyObject* object) {
+  PyObject* torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+  PyObject* answer =
+      torch != NULL ? PyObject_CallMethod(torch, "_is_functional_tensor", "O", object) : NULL;
+  const int functional = answer == Py_True;
+  Py_XDECREF(answer);
+  PyErr_Clear();
+  return functional                        ? DLBRIDGE_PY_REASON_FUNCTIONAL_
+         : dlbridge_py_is_freed_(object) ? DLBRIDGE_PY_REASON_FREED_
+                                         : DLBRIDGE_PY_REASON_NO_MEMORY_;
+}
+
 /* Why torch does not export this tensor; the order is that in which a reason implies the next ones. */
 static inline int dlbridge_py_torch_reason_(PyObject* object) {
   PyObject* device;
@@ -325,7 +357,7 @@ static inline int dlbridge_py_explain_torch_(PyObject* object) {
   no_data = dlbridge_py_reads_(exception, "rule", "DATA_NULL");
   reason = dlbridge_py_torch_reason_(object);
   if (reason == DLBRIDGE_PY_REASON_NONE_ && no_data) {
-    reason = DLBRIDGE_PY_REASON_NO_MEMORY_;
+    reason = dlbridge_py_no_memory_reason_(object);
   }
   line = dlbridge_py_first_line_(exception);
   if (reason != DLBRIDGE_PY_REASON_NONE_) {
