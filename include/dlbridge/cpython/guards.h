@@ -31,7 +31,8 @@ enum {
   DLBRIDGE_PY_REASON_NO_MEMORY_,
   DLBRIDGE_PY_REASON_UNINITIALIZED_,
   DLBRIDGE_PY_REASON_FREED_,
-  DLBRIDGE_PY_REASON_FUNCTIONAL_
+  DLBRIDGE_PY_REASON_FUNCTIONAL_,
+  DLBRIDGE_PY_REASON_MASKED_TORCH_
 };
 
 /* The message: what was expected, what was found, the remedy. */
@@ -56,7 +57,7 @@ static inline const char* dlbridge_py_reason_text_(int reason) {
       "expected a tensor with one shape, found a nested torch tensor: export its unbind() one by one,"
       " or its to_padded_tensor(value)",
       "expected a tensor of the layout torch.strided, found a sparse or other one: export its "
-      "to_dense(), or its indices() and values()",
+      "to_dense()",
       "expected a tensor with data, found one on torch's device meta, which has none: make it on a "
       "real device, as by torch.empty_like(x, device='cpu')",
       "expected a tensor of numbers, found a quantized torch tensor, whose scale would be lost: "
@@ -69,6 +70,8 @@ static inline const char* dlbridge_py_reason_text_(int reason) {
       "it",
       "expected a tensor with memory, found a torch functional tensor, which wraps another one: call "
       "torch._sync(x) and export torch._from_functional_tensor(x)",
+      "expected an array without a mask, found a masked one, whose mask would be lost: export its "
+      "to_tensor(value) or its get_data(), and its get_mask()",
   };
   return texts[reason];
 }
@@ -420,7 +423,9 @@ static inline int dlbridge_py_guard_first_(PyObject* object, int guard) {
     case DLBRIDGE_PY_GUARD_FAKE:
       return dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_FAKE_);
     case DLBRIDGE_PY_GUARD_MASKED:
-      return dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_MASKED_);
+      return dlbridge_py_reject_reason_(PyObject_HasAttrString(object, "get_mask")
+                                            ? DLBRIDGE_PY_REASON_MASKED_TORCH_
+                                            : DLBRIDGE_PY_REASON_MASKED_);
     case DLBRIDGE_PY_GUARD_TRACER:
       return dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_TRACER_);
     case DLBRIDGE_PY_GUARD_PADDLE:
