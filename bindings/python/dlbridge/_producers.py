@@ -90,6 +90,12 @@ def _is_registered_as_immutable(array: Any) -> bool:
     return producer is not None and producer.registered and producer.immutable
 
 
+def is_immutable(array: Any) -> bool:
+    """from_dlpack asks this if the caller requires a writable tensor."""
+    producer = of_array(array)
+    return producer is not None and producer.immutable
+
+
 def of_array(array: Any) -> Producer | None:
     """The row of an array's framework; that of the first base class that has one."""
     for kind in type(array).__mro__:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of one real framework that must not be exported: what every entry point says of them.
 
-guards_world.py FRAMEWORK PROBE    prints two objects as JSON: {case: {entry point: [type, message]}}
-                                   and {case: [outcomes of following its remedies]}. PROBE is the
+guards_world.py FRAMEWORK PROBE    prints as JSON {case: {entry point: [type, message]}} and {case:
+                                   [outcomes of following its remedies]}, in a list. PROBE is the
                                    path of the C extension of the tests.
                                    DLBRIDGE_FRAMEWORKS has folders with packages.
 """

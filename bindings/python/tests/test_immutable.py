@@ -19,6 +19,7 @@ import sysconfig
 import zlib
 
 import dlbridge
+import numpy as np
 import pytest
 from test_capi import LANGUAGES, build
 
@@ -91,7 +92,42 @@ assert memory == bytes(range(64))
 """
 
 
-@pytest.mark.parametrize(("consumer", "program"), [("torch", TORCH), ("tensorflow", TENSORFLOW)])
+@pytest.mark.parametrize("module", ["jaxlib._jax", "tensorflow.python.framework.ops"])
+def test_writable_memory_of_an_immutable_array(module):
+    """Their legacy capsules do not record that the arrays are immutable."""
+
+    def export(self, **keywords):
+        return self.memory.__dlpack__()
+
+    speaks = {"__dlpack__": export, "__dlpack_device__": lambda self: (1, 0)}
+    array = type("Array", (), {"__module__": module, **speaks})()
+    array.memory = np.arange(3.0)
+    assert dlbridge.from_dlpack(array).readonly
+    with pytest.raises(BufferError, match="arrays are immutable; use copy=True") as caught:
+        dlbridge.from_dlpack(array, writable=True)
+    assert caught.value.rule == "NOT_WRITABLE"
+    assert not dlbridge.from_dlpack(array, writable=True, copy=True).readonly
+    assert not dlbridge.from_dlpack(array.memory.__dlpack__(), writable=True).readonly
+
+
+JAX = """
+import dlbridge, jax.numpy
+array = jax.numpy.arange(4.0)
+try:
+    dlbridge.from_dlpack(array, writable=True)
+except BufferError as error:
+    assert "use copy=True" in str(error)
+else:
+    raise AssertionError("the memory of JAX is writable")
+copy = dlbridge.from_dlpack(array, writable=True, copy=True)
+memoryview(copy)[0] = 7.0
+assert array[0] == 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("consumer", "program"), [("torch", TORCH), ("tensorflow", TENSORFLOW), ("jax", JAX)]
+)
 def test_functions_that_write_to_every_memory(consumer, program):
     if not is_installed(consumer):
         pytest.skip(f"not installed: {consumer}")

@@ -6,6 +6,7 @@
 #include "limits.h"
 #include "object.h"
 #include "owners.h"
+#include "plain.h"
 #include "shortcuts.h"
 
 /* --- from_dlpack --------------------------------------------------------------------------------
@@ -206,24 +207,45 @@ static PyObject* import_foreign(PyObject* object, PyObject* const* values, PyObj
   return result;
 }
 
-/* Marks the tensor of an immutable array as read-only, if the program has registered its producer:
- * the export does not record it. A copy has one owner. Releases the tensor on failure. */
-static int protect_registered(CoreState* state, PyObject* object, int must_write,
-                              DLManagedTensorVersioned* tensor) {
-  PyObject* answer;
+/* Asks the table of producers whether an array never changes: 1, 0, or -1 with an exception. Only
+ * registered producers are asked about, unless the caller requires a writable tensor: the legacy
+ * capsules of JAX and TensorFlow are read-only already. */
+static int is_immutable(CoreState* state, PyObject* object, int must_write) {
+  PyTypeObject* type = Py_TYPE(object);
+  PyObject *module, *answer;
   int immutable;
-  if (state->shortcuts.is_immutable == NULL ||
-      (tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0) {
+  if (!must_write) {
+    if (state->shortcuts.is_immutable == NULL) {
+      return 0;
+    }
+    answer = PyObject_CallFunctionObjArgs(state->shortcuts.is_immutable, object, (PyObject*)NULL);
+  } else if (PyCapsule_CheckExact(object) || type == state->tensor_type ||
+             core_is_numpy(state, type) || core_is_torch(state, type)) {
     return 0;
+  } else {
+    module = PyImport_ImportModule("dlbridge._producers");
+    answer = module != NULL ? PyObject_CallMethod(module, "is_immutable", "O", object) : NULL;
+    Py_XDECREF(module);
   }
-  answer = PyObject_CallFunctionObjArgs(state->shortcuts.is_immutable, object, (PyObject*)NULL);
   immutable = answer != NULL ? PyObject_IsTrue(answer) : -1;
   Py_XDECREF(answer);
+  return immutable;
+}
+
+/* Marks the tensor of an immutable array as read-only, which its export does not record. A copy has
+ * one owner. Releases the tensor on failure. */
+static int protect_immutable(CoreState* state, PyObject* object, int must_write,
+                             DLManagedTensorVersioned* tensor) {
+  int immutable;
+  if ((tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0) {
+    return 0;
+  }
+  immutable = is_immutable(state, object, must_write);
   if (immutable == 1 && must_write) {
     immutable = dlbridge_py_reject_(
         PyExc_BufferError, DLBRIDGE_ERROR_POLICY, DLBRIDGE_RULE_NOT_WRITABLE,
-        "expected a writable tensor, found an array of a producer that is registered as immutable; "
-        "use copy=True");
+        "expected a writable tensor, found an array of a producer whose arrays are immutable; use "
+        "copy=True");
   }
   if (immutable == 1) {
     tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY; /* the owner may add this flag */
@@ -245,7 +267,7 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
     if (dlbridge_py_import(&state->py, args[0], &core_import_options, &tensor) < 0) {
       return import_foreign(args[0], NULL, NULL);
     }
-    return protect_registered(state, args[0], 0, tensor) < 0
+    return protect_immutable(state, args[0], 0, tensor) < 0
                ? NULL
                : core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
   }
@@ -255,9 +277,9 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
   if (dlbridge_py_import(&state->py, args[0], &given.how, &tensor) < 0) {
     return import_foreign(args[0], args + 1, keywords);
   }
-  if (protect_registered(state, args[0],
-                         (given.policy.options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0,
-                         tensor) < 0) {
+  if (protect_immutable(state, args[0],
+                        (given.policy.options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0,
+                        tensor) < 0) {
     return NULL;
   }
   if (given.read_only) {
