@@ -584,6 +584,14 @@ def _unknown_consumer(title: str, legacy: bool) -> Rejection:
 
 def _lose_read_only(answer: _Answer, options: Options, legacy: bool, certain: bool) -> None:
     title = answer.framework.title if answer.framework.name else "an unknown consumer"
+    if options.readonly == "keep" and not certain:
+        raise Rejection(
+            "expected a request for a versioned capsule beside readonly='keep', since a legacy "
+            f"capsule cannot record READ_ONLY, found {title} with a request for a legacy one: "
+            "request it with max_version=(1, 0); also",
+            "readonly='drop'",
+            readonly="copy",
+        )
     how = "requests a legacy capsule, which cannot record it" if legacy else "ignores the flag"
     why = f"the array is read-only, and {title} {how}"
     if options.readonly not in ("copy", "drop"):

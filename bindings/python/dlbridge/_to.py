@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 from . import _arrays, _consumers, _core
-from ._adapt import Adapted, Considered, Options
+from ._adapt import Adapted, Considered, Options, Rejection
 
 
 def to(x: Any, target: Any, /, **options: Any) -> Any:
@@ -37,7 +37,17 @@ def to(x: Any, target: Any, /, **options: Any) -> Any:
 def _through_table(framework: _consumers.Consumer | None, table: type, array: Adapted) -> Any:
     stranger = _consumers.ITSELF if table is _core.Tensor else _consumers.STRANGER
     tensor, drop = array.tensor_for(framework or stranger, table)
-    return _core.to_type(tensor, table, drop_read_only=drop)
+    try:
+        return _core.to_type(tensor, table, drop_read_only=drop)
+    except BufferError as error:
+        if drop or not tensor.readonly or getattr(error, "status", None) != "POLICY":
+            raise
+    raise Rejection(
+        f"expected a target that keeps READ_ONLY for a read-only array, found {table!r}, which "
+        "does not",
+        "readonly='drop'",
+        readonly="copy",
+    )
 
 
 def _resolved(target: Any) -> tuple[_consumers.Consumer | None, type | None]:

@@ -101,6 +101,15 @@ def test_a_rejection_does_not_keep_the_array():
         gc.enable()
 
 
+def test_a_legacy_capsule_cannot_keep_read_only():
+    adapted = dlbridge.adapt(frozen(), readonly="keep")
+    with pytest.raises(dlbridge.Rejection, match=r"max_version=\(1, 0\)") as error:
+        adapted.__dlpack__()
+    assert "readonly='copy' or readonly='drop' allows it" in str(error.value)
+    assert look(adapted.__dlpack__(max_version=(1, 0))).readonly
+    assert dlbridge.adapt(frozen(), **error.value.remedy).__dlpack__() is not None
+
+
 @pytest.mark.parametrize("name", ["torch", "paddle", "onnxruntime"])
 def test_a_copy_is_writable(name):
     array = frozen()

@@ -140,6 +140,19 @@ def test_a_framework_that_is_not_installed(monkeypatch):
         dlbridge.to(BASE, "paddle")
 
 
+def test_a_target_that_forgets_read_only_gets_a_remedy_of_to():
+    """An exchange table that has no place for READ_ONLY, as that of torch.Tensor."""
+    table = dlbridge.Tensor.__dlpack_c_exchange_api__
+    target = type("Forgets", (), {"__dlpack_c_exchange_api__": table})
+    with pytest.raises(dlbridge.Rejection, match="readonly='copy' or readonly='drop'") as caught:
+        dlbridge.to(frozen(), target, readonly="keep")
+    assert "drop_read_only" not in str(caught.value)
+    assert caught.value.remedy == {"readonly": "copy"}
+    for option in (caught.value.remedy, {"readonly": "drop"}):
+        with pytest.raises(TypeError, match="it makes"):  # the table makes a dlbridge.Tensor
+            dlbridge.to(frozen(), target, **option)
+
+
 def test_cupy_is_a_target(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(ModuleNotFoundError, match="CuPy to be installed.*pip install cupy"):
