@@ -44,6 +44,14 @@ class Rejection(BufferError):
         """A copy for a record: the frames of a traceback would keep the array alive."""
         return self.with_message(str(self), **self.remedy)
 
+    def beside(self, options: "Options") -> "Rejection":
+        """Completes the remedy for a call with these options: copies need copy=None or no copy."""
+        copies = any(_COPYING.get(name) == value for name, value in self.remedy.items())
+        if options.copy is False and (copies or "device" in self.remedy):
+            self.remedy = {**self.remedy, "copy": None}
+            self.args = (f"{self}; a copy needs copy=None instead of copy=False",)
+        return self
+
 
 @dataclasses.dataclass(frozen=True)
 class Options:
@@ -123,6 +131,15 @@ def _explain(error: BufferError) -> None:
             raise Rejection.with_message(str(error), **remedy) from None
 
 
+def _imported(array: Any) -> _core.Tensor:
+    """import_array; a Rejection if an argument of adapt avoids the rejection."""
+    try:
+        return _producers.import_array(array)
+    except BufferError as error:
+        _explain(error)
+        raise
+
+
 def _check_values(array: Any) -> None:
     """Rejects arrays that only look like a tensor of torch, whose import has no guard."""
     torch = _producers.imported_framework("torch")
@@ -197,11 +214,11 @@ class Adapted(_core.Exporter):
         self._tensor: _core.Tensor | None = None
         self._resolved: list[str] = []
         self._array = self._prepared(array)
-        _check_values(self._array)
         try:
-            self._tensor = _producers.import_array(self._array)
-        except BufferError as error:
-            _explain(error)
+            _check_values(self._array)
+            self._tensor = _imported(self._array)
+        except Rejection as rejection:
+            rejection.beside(options)
             raise
 
     def _prepared(self, array: Any) -> Any:
@@ -264,8 +281,13 @@ class Adapted(_core.Exporter):
         if self._options.device is not None:
             return self._options.device
         own = self._current().__dlpack_device__()
+        framework = self._framework(1, None)
         # Some consumers call this first. Their own rejection would not name the remedy.
-        _check_device(self._framework(1, None), own, self._current().device)
+        try:
+            _check_device(framework, own, self._current().device)
+        except Rejection as rejection:
+            rejection.beside(self._options)
+            raise
         return own
 
     def _export(
@@ -342,7 +364,7 @@ class Adapted(_core.Exporter):
         try:
             answer = self._made(framework, *ask)
         except Rejection as rejection:
-            self.rejection = rejection.without_traceback()
+            self.rejection = rejection.beside(self._options).without_traceback()
             raise
         self.copied, self.report = answer.copied, tuple(answer.report)
         return answer
@@ -439,15 +461,16 @@ def _place(answer: _Answer, options: Options, dl_device: Any) -> None:
     elif options.device is not None:
         wanted = options.device
     if wanted != own:
-        _move(answer, own, wanted)
+        _move(answer, options, own, wanted)
     else:
         _check_device(answer.framework, own, answer.tensor.device)
 
 
-def _move(answer: _Answer, own: tuple[int, int], wanted: tuple[int, int]) -> None:
+def _move(answer: _Answer, options: Options, own: tuple[int, int], wanted: tuple[int, int]) -> None:
     if not answer.may_copy:
         raise Rejection(
-            f"expected device {wanted}, found {own} and copy=False, which forbids to move"
+            f"expected device {wanted}, found {own} and copy=False, which forbids to move",
+            **({"copy": None} if options.copy is False else {}),
         )
     try:
         answer.tensor = _producers.import_array(answer.array, device=wanted)

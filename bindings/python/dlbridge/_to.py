@@ -22,7 +22,7 @@ def to(x: Any, target: Any, /, **options: Any) -> Any:
         chosen = chosen.for_consumer(framework.name)
     array = Adapted(x, chosen)
     if table is not None:
-        result = _through_table(framework, table, array)
+        result = _through_table(framework, table, array, chosen)
     else:
         assert framework is not None
         result = _import(framework, array)
@@ -34,7 +34,9 @@ def to(x: Any, target: Any, /, **options: Any) -> Any:
     return result
 
 
-def _through_table(framework: _consumers.Consumer | None, table: type, array: Adapted) -> Any:
+def _through_table(
+    framework: _consumers.Consumer | None, table: type, array: Adapted, options: Options
+) -> Any:
     stranger = _consumers.ITSELF if table is _core.Tensor else _consumers.STRANGER
     tensor, drop = array.tensor_for(framework or stranger, table)
     try:
@@ -42,12 +44,13 @@ def _through_table(framework: _consumers.Consumer | None, table: type, array: Ad
     except BufferError as error:
         if drop or not tensor.readonly or getattr(error, "status", None) != "POLICY":
             raise
-    raise Rejection(
+    rejection = Rejection(
         f"expected a target that keeps READ_ONLY for a read-only array, found {table!r}, which "
         "does not",
         "readonly='drop'",
         readonly="copy",
     )
+    raise rejection.beside(options)
 
 
 def _resolved(target: Any) -> tuple[_consumers.Consumer | None, type | None]:

@@ -101,6 +101,21 @@ def test_a_rejection_does_not_keep_the_array():
         gc.enable()
 
 
+@pytest.mark.parametrize(
+    ("array", "name", "words"),
+    [
+        (frozen(), "torch", "readonly='copy'"),
+        (np.arange(3.0)[::-1], "paddle", "strides='compact'"),
+    ],
+)
+def test_a_remedy_beside_copy_false_permits_the_copy(array, name, words):
+    options = {"consumer": name, "copy": False}
+    with pytest.raises(dlbridge.Rejection, match=f"{words}.*copy=None") as error:
+        dlbridge.adapt(array, **options).__dlpack__()
+    options.update(error.value.remedy)
+    assert look(dlbridge.adapt(array, **options).__dlpack__()).shape == array.shape
+
+
 def test_a_legacy_capsule_cannot_keep_read_only():
     adapted = dlbridge.adapt(frozen(), readonly="keep")
     with pytest.raises(dlbridge.Rejection, match=r"max_version=\(1, 0\)") as error:
