@@ -661,9 +661,10 @@ def _read_device(value: Any) -> tuple[int, int]:
         return _core.wrap(None, 0, (0,), "uint8", device=value).__dlpack_device__()
     try:
         kind, number = value
-        return operator.index(kind), 0 if number is None else operator.index(number)
+        pair = operator.index(kind), 0 if number is None else operator.index(number)
     except (TypeError, ValueError):
         raise TypeError(f"expected a device as text or (type, id), found {short(value)}") from None
+    return _HOST if pair[0] == _HOST[0] else pair  # the host is one device, whatever the ordinal
 
 
 def adapt(

@@ -153,6 +153,27 @@ def test_a_target_that_forgets_read_only_gets_a_remedy_of_to():
             dlbridge.to(frozen(), target, **option)
 
 
+@pytest.mark.parametrize("device", ["cpu", "cpu:1", (1, 1), (1, None)])
+def test_the_cpu_is_one_device(device):
+    if device != (1, None):
+        taken = dlbridge.from_dlpack(BASE, device=device)
+        assert (taken.device, taken.data_ptr) == ("cpu:0", BASE.ctypes.data)
+        assert dlbridge.from_dlpack(BASE).copy(device=device).device == "cpu:0"
+    assert np.shares_memory(dlbridge.to(BASE, np, device=device), BASE)
+
+
+def test_no_copy_to_a_gpu():
+    """Only a producer moves its array there."""
+    for move in (
+        lambda: dlbridge.from_dlpack(BASE, device="cuda"),
+        lambda: dlbridge.from_dlpack(BASE).copy(device="cuda"),
+        lambda: dlbridge.to(BASE, dlbridge.Tensor, device="cuda"),
+    ):
+        with pytest.raises(BufferError, match=r"copy on the CPU.*\(2, 0\).*framework") as caught:
+            move()
+        assert "spec." not in str(caught.value)
+
+
 def test_cupy_is_a_target(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(ModuleNotFoundError, match="CuPy to be installed.*pip install cupy"):

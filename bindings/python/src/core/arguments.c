@@ -88,7 +88,12 @@ int core_read_device(PyObject* value, DLDevice* out) {
   int64_t type, id;
   int32_t small;
   if (PyUnicode_Check(value)) {
-    return read_device_name(value, out);
+    if (read_device_name(value, out) < 0) {
+      return -1;
+    }
+    /* The host is one device: an ordinal is accepted, as PyTorch does, and has no meaning. */
+    out->device_id = (int64_t)out->device_type == kDLCPU ? 0 : out->device_id;
+    return 0;
   }
   if (read_pair(value, expected, &type, &id) < 0) {
     return -1;
@@ -98,7 +103,7 @@ int core_read_device(PyObject* value, DLDevice* out) {
   }
   small = (int32_t)type;
   memcpy(&out->device_type, &small, sizeof small);
-  out->device_id = (int32_t)id;
+  out->device_id = type == kDLCPU ? 0 : (int32_t)id;
   return 0;
 }
 

@@ -125,7 +125,8 @@ DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device) {
   if (tensor == NULL) {
     return NULL;
   }
-  if (dlbridge_py_pending_on_(tensor->dl_tensor.device, self->stream, &pending) < 0) {
+  if (dlbridge_py_check_target_(&device) < 0 ||
+      dlbridge_py_pending_on_(tensor->dl_tensor.device, self->stream, &pending) < 0) {
     dlbridge_py_release(tensor);
     return NULL;
   }
