@@ -40,8 +40,8 @@ def register_consumer(
 ) -> None:
     """Describes a framework that imports tensors, for `to`, `adapt`, `inspect` and the doctor.
 
-    Without facts, the consumer is treated with care: it requests legacy capsules and would write to
-    read-only memory.
+    Without facts, the consumer is taken to request legacy capsules, to write to read-only memory
+    and to use the CPU only, but to accept every layout and dtype.
 
     name: the framework's module. title: its name in messages.
     importer: the path of its import function below the module. takes_capsules: that function
