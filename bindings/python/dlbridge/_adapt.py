@@ -626,10 +626,9 @@ def _lose_read_only(answer: _Answer, options: Options, legacy: bool, certain: bo
     if options.readonly == "copy":
         answer.copy(why)
         return
-    answer.drop_read_only = True
     answer.report.append(f"READ_ONLY dropped: {why}")
-    if not legacy:
-        answer.tensor = _writable_alias(answer.tensor)
+    # Not drop_read_only: dlbridge remembers the flag of its legacy capsules when it imports them.
+    answer.tensor = _writable_alias(answer.tensor)
 
 
 def _writable_alias(tensor: _core.Tensor) -> _core.Tensor:

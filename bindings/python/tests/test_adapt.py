@@ -146,6 +146,14 @@ def test_the_caller_may_drop_read_only(name):
     assert "READ_ONLY dropped" in adapted.report[0]
 
 
+@pytest.mark.parametrize("asked", [None, (1, 0)])
+def test_dropped_read_only_is_dropped_for_dlbridge_too(asked):
+    array = frozen()
+    adapted = dlbridge.adapt(array, readonly="drop")
+    tensor = dlbridge.from_dlpack(adapted.__dlpack__(max_version=asked), writable=True)
+    assert (tensor.data_ptr, tensor.readonly) == (address(array), False)
+
+
 def test_an_immutable_consumer_needs_no_permission():
     array = frozen()
     adapted = dlbridge.adapt(array, consumer="jax")
