@@ -154,6 +154,16 @@ def test_dropped_read_only_is_dropped_for_dlbridge_too(asked):
     assert (tensor.data_ptr, tensor.readonly) == (address(array), False)
 
 
+def test_the_array_is_judged_when_adapt_is_called():
+    array = BASE.copy()
+    before = dlbridge.adapt(array)
+    array.flags.writeable = False
+    assert not look(before.__dlpack__(max_version=(1, 0))).readonly
+    with pytest.raises(dlbridge.Rejection):
+        dlbridge.adapt(array).__dlpack__()
+    assert "call adapt again" in dlbridge.adapt.__doc__
+
+
 def test_an_immutable_consumer_needs_no_permission():
     array = frozen()
     adapted = dlbridge.adapt(array, consumer="jax")

@@ -683,6 +683,8 @@ static const char adapt_text[] =
     "works;\n"
     "`copy=True` always copies, `copy=False` never does. After an export, `copied` and `report`\n"
     "describe what was done.\n\n"
+    "The array is judged by this call, not by the exports: if it becomes read-only or starts to\n"
+    "require a gradient afterwards, call adapt again.\n\n"
     "dtype: \"narrow\" permits a consumer to change the dtype and lose values, as JAX without x64\n"
     "does with int64, uint64, float64 and complex128.\n\n"
     "consumer: the framework's name, needed if nothing else identifies the consumer: TensorFlow\n"
