@@ -611,7 +611,7 @@ def _lose_read_only(answer: _Answer, options: Options, legacy: bool, certain: bo
         raise Rejection(
             "expected a request for a versioned capsule beside readonly='keep', since a legacy "
             f"capsule cannot record READ_ONLY, found {title} with a request for a legacy one: "
-            "request it with max_version=(1, 0); also",
+            "request it with max_version=(1, 0)",
             "readonly='drop'",
             readonly="copy",
         )

@@ -80,8 +80,9 @@ def torch_cases(look):
     look("negated", conjugated.imag)
     # The only way to them from Python; C++ extensions make them by at::_neg_view.
     integers = torch.tensor([1, 2, 3], dtype=torch.int32)
-    look("negated integers", torch._neg_view(integers))
-    look("negated unsigned integers", torch._neg_view(integers.to(torch.uint8)))
+    resolve = [torch.Tensor.resolve_neg, lambda x: dlbridge.adapt(x, lazy="resolve")]
+    look("negated integers", torch._neg_view(integers), *resolve)
+    look("negated unsigned integers", torch._neg_view(integers.to(torch.uint8)), *resolve)
     forward = torch.autograd.forward_ad
     with forward.dual_level():
         look("plain in forward mode", ones)
