@@ -192,10 +192,12 @@ def _import_numpy(array: Any, options: dict[str, Any]) -> _core.Tensor:
     # Only registered dtypes need a look at their name, which is slow.
     name = str(dtype.name) if dtype is not None and dtype.isbuiltin == 2 else ""
     if name.startswith(_ML_DTYPES) and options.keys() <= {"stream"}:
+        _core.check_guards(array)
         step = array.dtype.itemsize
+        interface = array.__array_interface__
         return _core.wrap(
-            array,
-            array.__array_interface__["data"][0],
+            (array, interface),  # that of a scalar has the only reference to its memory
+            interface["data"][0],
             array.shape,
             name,
             strides=tuple(stride // step for stride in array.strides),

@@ -5,6 +5,7 @@ import array
 import ctypes
 import mmap
 import sys
+import types
 
 import dlbridge
 import numpy as np
@@ -154,6 +155,36 @@ def test_asarray_of_another_device_names_the_remedy():
     with pytest.raises(dlbridge.Rejection, match="device='cpu'"):
         np.asarray(dlbridge.adapt(there))
     assert not hasattr(dlbridge.adapt(there), "__array_interface__")
+
+
+class Registered(np.ndarray):
+    """Stands in for an array of ml_dtypes: its interface has the only reference to its memory."""
+
+    dtype = types.SimpleNamespace(isbuiltin=2, name="bfloat16", itemsize=2)
+
+    @property
+    def __array_interface__(self):
+        copy = np.array(self.view(np.ndarray))
+        return {**copy.__array_interface__, "__ref": copy}
+
+
+Registered.__module__ = "numpy"
+
+
+def test_adapt_keeps_the_interface_of_registered_dtypes():
+    adapted = dlbridge.adapt(np.full(3, 7, np.uint16).view(Registered))
+    noise = [np.zeros(3, np.uint16) for _ in range(50)]
+    assert adapted.dtype == "bfloat16"
+    assert memoryview(dlbridge.to_buffer(adapted)).tobytes() == b"\7\0" * 3
+    assert adapted.address not in [one.ctypes.data for one in noise]
+
+
+def test_adapt_rejects_masked_arrays_of_registered_dtypes(monkeypatch):
+    kind = type("Masked", (np.ma.MaskedArray,), {"__module__": "numpy"})
+    array = np.zeros(3, np.uint16).view(kind)
+    monkeypatch.setattr(kind, "dtype", Registered.dtype, raising=False)
+    with pytest.raises(BufferError, match="found a masked one"):
+        dlbridge.adapt(array)
 
 
 def test_asarray_of_a_dtype_that_numpy_lacks(monkeypatch):
