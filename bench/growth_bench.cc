@@ -141,9 +141,9 @@ void ContextTable(size_t count) {
   const std::vector<uint64_t> ids = Register(count);
   Print("registrations" + suffix, "ms", {(CpuTime() - begin) / 1e6});
   Print("registrations_bytes" + suffix, "bytes", {static_cast<double>(BytesInUse() - bytes)});
-  std::vector<double> times;
-  for (int batch = 0; batch < 15; ++batch) {
-    times.push_back(LookUp(count));
+  std::vector<double> times(15);
+  for (double& time : times) {
+    time = LookUp(count);
   }
   Print("look_up" + suffix, "ns", times);
   Unregister(ids);

@@ -202,7 +202,7 @@ TEST(CudaIpcEvent, StreamsThatCannotWait) {
                                   DLBRIDGE_ERROR_INVALID_ARGUMENT);
                         EXPECT_TRUE(error.Says("spec.stream")) << error.message;
 
-                        const CUstream native = NativeStream(device);
+                        CUstream native = NativeStream(device);
                         EXPECT_CUDA(cuStreamBeginCapture(native, CU_STREAM_CAPTURE_MODE_GLOBAL));
                         fake_cuda_clear_log();
                         const DLBridgeStream stream = device->stream();
@@ -430,7 +430,7 @@ TEST_F(CudaIpcExportEvents, ADestroyedContextFreesItsSlots) {
 
 TEST_F(CudaIpcExportEvents, ACapturingStreamIsRejected) {
   WithTensor([](TensorDevice* device, DLManagedTensorVersioned* tensor) {
-    const CUstream native = NativeStream(device);
+    CUstream native = NativeStream(device);
     EXPECT_CUDA(cuStreamBeginCapture(native, CU_STREAM_CAPTURE_MODE_GLOBAL));
     fake_cuda_clear_log();
     IpcLetter letter;
@@ -447,7 +447,7 @@ TEST_F(CudaIpcExportEvents, ACapturingStreamIsRejected) {
 
 TEST_F(CudaIpcExportEvents, EachCallThatFails) {
   WithTensor([](TensorDevice* device, DLManagedTensorVersioned* tensor) {
-    const CUstream native = NativeStream(device);
+    CUstream native = NativeStream(device);
     IpcLetter letter;
     Error error;
     for (const char* call :

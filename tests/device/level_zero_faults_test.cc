@@ -27,7 +27,7 @@ class LevelZeroFaults final : public DriverFaults {
 };
 
 void Check(World* world, Faults* faults) {
-  const ze_context_handle_t context = world->MakeContext();
+  ze_context_handle_t context = world->MakeContext();
   world->Register(0, 0, context);
   world->Register(1, 1, context);
   LevelZeroDevice device(world, 0, 0, context);

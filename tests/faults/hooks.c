@@ -197,7 +197,7 @@ typedef struct Hook {
 #define HOOK(name) \
   { #name, (void (*)(void))hook_##name }
 #define HOOK_AS(name, function) \
-  { name, (void (*)(void))function }
+  { name, (void (*)(void))(function) }
 
 static const Hook g_hooks[] = {
     HOOK(malloc),

@@ -259,6 +259,7 @@ uint64_t WhileThreadsCall(Work work) {
     callers.emplace_back(i + 1);
   }
   std::vector<std::thread> threads;
+  threads.reserve(callers.size());
   for (RandomCaller& caller : callers) {
     threads.emplace_back([&] { caller.Run(stop, shared); });
   }

@@ -234,7 +234,9 @@ class Program {
     const DLTensor source = {g_data, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, g_shape, g_strides, 0};
     DLManagedTensorVersioned* copy = nullptr;
     Try([&](DLBridgeError* error) { return dlbridge_copy(&source, 0, &spec, &copy, error); });
-    CheckEqual("the bytes of a copy", 0, std::memcmp(copy->dl_tensor.data, g_data, sizeof g_data));
+    const auto* data = static_cast<const char*>(copy->dl_tensor.data);
+    const auto* expected = reinterpret_cast<const char*>(g_data);
+    CheckEqual("the bytes of a copy", 0, std::memcmp(data, expected, sizeof g_data));
     copy->deleter(copy);
   }
 

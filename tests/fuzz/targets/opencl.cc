@@ -233,7 +233,8 @@ class OpenCl final : public Driver {
   }
   const Half& HalfOf(const DLBridgeBuffer& buffer) const {
     cl_context context = nullptr;
-    CheckCl(CL(clGetMemObjectInfo)(At(buffer), CL_MEM_CONTEXT, sizeof context, &context, nullptr));
+    constexpr size_t kSize = sizeof(cl_context);  // NOLINT(bugprone-sizeof-expression): a handle
+    CheckCl(CL(clGetMemObjectInfo)(At(buffer), CL_MEM_CONTEXT, kSize, &context, nullptr));
     for (const Half& half : halves_) {
       if (half.context == context) {
         return half;
