@@ -17,6 +17,7 @@ extern "C" {
 enum {
   DLBRIDGE_PY_REASON_NONE_ = 0,
   DLBRIDGE_PY_REASON_GRADIENT_,
+  DLBRIDGE_PY_REASON_TANGENT_,
   DLBRIDGE_PY_REASON_CONJUGATED_,
   DLBRIDGE_PY_REASON_NEGATED_,
   DLBRIDGE_PY_REASON_FAKE_,
@@ -28,7 +29,10 @@ enum {
   DLBRIDGE_PY_REASON_META_,
   DLBRIDGE_PY_REASON_QUANTIZED_,
   DLBRIDGE_PY_REASON_NO_MEMORY_,
-  DLBRIDGE_PY_REASON_UNINITIALIZED_
+  DLBRIDGE_PY_REASON_UNINITIALIZED_,
+  DLBRIDGE_PY_REASON_FREED_,
+  DLBRIDGE_PY_REASON_FUNCTIONAL_,
+  DLBRIDGE_PY_REASON_MASKED_TORCH_
 };
 
 /* The message: what was expected, what was found, the remedy. */
@@ -37,6 +41,8 @@ static inline const char* dlbridge_py_reason_text_(int reason) {
       "",
       "expected a tensor that takes no part in differentiation, found one that requires a gradient, "
       "which would miss changes made elsewhere: detach it, or use dlbridge.adapt(x, grad='detach')",
+      "expected a tensor that takes no part in differentiation, found one with a tangent of torch's "
+      "forward mode, which would be lost: detach it, or use dlbridge.adapt(x, grad='detach')",
       "expected a tensor whose memory holds its values, found a torch view that is conjugated on "
       "reading: call its resolve_conj() first, or use dlbridge.adapt(x, lazy='resolve')",
       "expected a tensor whose memory holds its values, found a torch view that is negated on "
@@ -51,7 +57,7 @@ static inline const char* dlbridge_py_reason_text_(int reason) {
       "expected a tensor with one shape, found a nested torch tensor: export its unbind() one by one,"
       " or its to_padded_tensor(value)",
       "expected a tensor of the layout torch.strided, found a sparse or other one: export its "
-      "to_dense(), or its indices() and values()",
+      "to_dense()",
       "expected a tensor with data, found one on torch's device meta, which has none: make it on a "
       "real device, as by torch.empty_like(x, device='cpu')",
       "expected a tensor of numbers, found a quantized torch tensor, whose scale would be lost: "
@@ -59,6 +65,13 @@ static inline const char* dlbridge_py_reason_text_(int reason) {
       "expected a tensor with memory, found a torch tensor that computes its values and has none: "
       "export its clone(), or the tensors that it wraps",
       "expected a tensor with data, found an uninitialized torch parameter: materialize it first",
+      "expected a tensor with memory, found a torch tensor whose storage was freed by resize_(0): "
+      "gather its parameter, as in FSDP's summon_full_params, or resize its untyped_storage() and fill "
+      "it",
+      "expected a tensor with memory, found a torch functional tensor, which wraps another one: call "
+      "torch._sync(x) and export torch._from_functional_tensor(x)",
+      "expected an array without a mask, found a masked one, whose mask would be lost: export its "
+      "to_tensor(value) or its get_data(), and its get_mask()",
   };
   return texts[reason];
 }
@@ -66,7 +79,8 @@ static inline const char* dlbridge_py_reason_text_(int reason) {
 /* Raises the BufferError for a reason; returns -1. */
 static inline int dlbridge_py_reject_reason_(int reason) {
   const int no_data = reason == DLBRIDGE_PY_REASON_FAKE_ || reason == DLBRIDGE_PY_REASON_META_ ||
-                      reason == DLBRIDGE_PY_REASON_NO_MEMORY_;
+                      reason == DLBRIDGE_PY_REASON_NO_MEMORY_ ||
+                      reason == DLBRIDGE_PY_REASON_FREED_ || reason == DLBRIDGE_PY_REASON_FUNCTIONAL_;
   return dlbridge_py_reject_(PyExc_BufferError,
                              no_data ? DLBRIDGE_ERROR_INVALID_TENSOR : DLBRIDGE_ERROR_UNREPRESENTABLE,
                              no_data ? DLBRIDGE_RULE_DATA_NULL : DLBRIDGE_RULE_NONE, "%s",
@@ -128,23 +142,43 @@ static inline PyObject* dlbridge_py_torch_class_(PyTypeObject* type) {
   return found;
 }
 
+/* What the guard of torch needs: new references; forward_ad may be NULL. */
+typedef struct DLBridgePyTorch_ {
+  PyObject* requires_grad;
+  PyObject* is_conj;
+  PyObject* is_neg;
+  PyObject* level_name;
+  PyObject* forward_ad;
+} DLBridgePyTorch_;
+
+static inline void dlbridge_py_drop_torch_(DLBridgePyTorch_* torch) {
+  Py_XDECREF(torch->requires_grad);
+  Py_XDECREF(torch->is_conj);
+  Py_XDECREF(torch->is_neg);
+  Py_XDECREF(torch->level_name);
+  Py_XDECREF(torch->forward_ad);
+}
+
+static inline void dlbridge_py_store_torch_(DLBridgePy* py, const DLBridgePyTorch_* torch) {
+  py->is_conj = torch->is_conj;
+  py->is_neg = torch->is_neg;
+  py->level_name = torch->level_name;
+  py->forward_ad = torch->forward_ad;
+  py->requires_grad = torch->requires_grad;
+}
+
 #ifdef Py_GIL_DISABLED
 /* Two threads may find the descriptors at the same time. Those of the first one are kept. */
-static inline void dlbridge_py_keep_descriptors_(DLBridgePy* py, PyObject* requires_grad,
-                                                 PyObject* is_conj, PyObject* is_neg) {
+static inline void dlbridge_py_keep_torch_(DLBridgePy* py, DLBridgePyTorch_* torch) {
   int first;
   PyMutex_Lock(&py->mutex);
   first = py->requires_grad == NULL;
   if (first) {
-    py->is_conj = is_conj;
-    py->is_neg = is_neg;
-    py->requires_grad = requires_grad;
+    dlbridge_py_store_torch_(py, torch);
   }
   PyMutex_Unlock(&py->mutex);
   if (!first) {
-    Py_DECREF(requires_grad);
-    Py_DECREF(is_conj);
-    Py_DECREF(is_neg);
+    dlbridge_py_drop_torch_(torch);
   }
 }
 static inline int dlbridge_py_knows_torch_(DLBridgePy* py) {
@@ -155,35 +189,62 @@ static inline int dlbridge_py_knows_torch_(DLBridgePy* py) {
   return known;
 }
 #else
-static inline void dlbridge_py_keep_descriptors_(DLBridgePy* py, PyObject* requires_grad,
-                                                 PyObject* is_conj, PyObject* is_neg) {
-  py->is_conj = is_conj;
-  py->is_neg = is_neg;
-  py->requires_grad = requires_grad;
+static inline void dlbridge_py_keep_torch_(DLBridgePy* py, DLBridgePyTorch_* torch) {
+  dlbridge_py_store_torch_(py, torch);
 }
 static inline int dlbridge_py_knows_torch_(DLBridgePy* py) { return py->requires_grad != NULL; }
 #endif
 
+/* The names of torch's module of forward mode, a new reference; NULL without it. Importing torch imports
+ * it. */
+static inline PyObject* dlbridge_py_forward_ad_(void) {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch.autograd.forward_ad");
+  return module != NULL && PyModule_Check(module) ? Py_NewRef(PyModule_GetDict(module)) : NULL;
+}
+
 /* Finds the descriptors of torch.Tensor, starting from the type of a tensor. A subclass may override
  * them, and its versions apply neither to other tensors nor to the table's exports. */
 static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
-  PyObject *torch, *requires_grad, *is_conj, *is_neg;
-  torch = dlbridge_py_torch_class_(type);
-  if (torch == NULL) {
+  DLBridgePyTorch_ torch = {NULL, NULL, NULL, NULL, NULL};
+  PyObject* kind = dlbridge_py_torch_class_(type);
+  if (kind == NULL) {
     return -1;
   }
-  requires_grad = PyObject_GetAttrString(torch, "requires_grad");
-  is_conj = requires_grad != NULL ? PyObject_GetAttrString(torch, "is_conj") : NULL;
-  is_neg = is_conj != NULL ? PyObject_GetAttrString(torch, "is_neg") : NULL;
-  Py_DECREF(torch);
-  if (requires_grad == NULL || is_conj == NULL || is_neg == NULL) {
-    Py_XDECREF(requires_grad);
-    Py_XDECREF(is_conj);
-    Py_XDECREF(is_neg);
+  torch.requires_grad = PyObject_GetAttrString(kind, "requires_grad");
+  torch.is_conj = torch.requires_grad != NULL ? PyObject_GetAttrString(kind, "is_conj") : NULL;
+  torch.is_neg = torch.is_conj != NULL ? PyObject_GetAttrString(kind, "is_neg") : NULL;
+  torch.level_name = torch.is_neg != NULL ? PyUnicode_InternFromString("_current_level") : NULL;
+  Py_DECREF(kind);
+  if (torch.level_name == NULL) {
+    dlbridge_py_drop_torch_(&torch);
     return -1;
   }
-  dlbridge_py_keep_descriptors_(py, requires_grad, is_conj, is_neg);
+  torch.forward_ad = dlbridge_py_forward_ad_();
+  dlbridge_py_keep_torch_(py, &torch);
   return 0;
+}
+
+/* Returns 1 if a level of torch's forward mode is entered, in which tensors may have a tangent. */
+static inline int dlbridge_py_is_forward_(const DLBridgePy* py) {
+  PyObject* level;
+  long number = -1;
+  if (py->forward_ad != NULL) {
+    level = PyDict_GetItemWithError(py->forward_ad, py->level_name);
+    number = level != NULL && PyLong_CheckExact(level) ? PyLong_AsLong(level) : -1;
+  }
+  return number >= 0;
+}
+
+/* Returns 1 if the tensor has a tangent of forward mode. */
+static inline int dlbridge_py_has_tangent_(const DLBridgePy* py, PyObject* object) {
+  PyObject* unpack = PyDict_GetItemString(py->forward_ad, "unpack_dual");
+  PyObject* pair = unpack != NULL ? PyObject_CallFunctionObjArgs(unpack, object, NULL) : NULL;
+  PyObject* tangent = pair != NULL ? PyObject_GetAttrString(pair, "tangent") : NULL;
+  const int found = tangent != NULL && tangent != Py_None;
+  Py_XDECREF(tangent);
+  Py_XDECREF(pair);
+  PyErr_Clear();
+  return found;
 }
 
 /* Calls one of torch's methods and returns its truth value; 0 without a call if `code` rules it out. */
@@ -221,6 +282,30 @@ static inline int dlbridge_py_torch_finds_(PyObject* object, const char* owner, 
   Py_XDECREF(below);
   PyErr_Clear();
   return says;
+}
+
+/* Returns 1 if the storage of a torch tensor has no bytes. */
+static inline int dlbridge_py_is_freed_(PyObject* object) {
+  PyObject* storage = PyObject_CallMethod(object, "untyped_storage", NULL);
+  PyObject* bytes = storage != NULL ? PyObject_CallMethod(storage, "nbytes", NULL) : NULL;
+  const int freed = bytes != NULL && PyLong_Check(bytes) && PyLong_AsLongLong(bytes) == 0;
+  Py_XDECREF(bytes);
+  Py_XDECREF(storage);
+  PyErr_Clear();
+  return freed;
+}
+
+/* Why the data of a torch tensor is NULL, although it has elements. */
+static inline int dlbridge_py_no_memory_reason_(PyObject* object) {
+  PyObject* torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+  PyObject* answer =
+      torch != NULL ? PyObject_CallMethod(torch, "_is_functional_tensor", "O", object) : NULL;
+  const int functional = answer == Py_True;
+  Py_XDECREF(answer);
+  PyErr_Clear();
+  return functional                        ? DLBRIDGE_PY_REASON_FUNCTIONAL_
+         : dlbridge_py_is_freed_(object) ? DLBRIDGE_PY_REASON_FREED_
+                                         : DLBRIDGE_PY_REASON_NO_MEMORY_;
 }
 
 /* Why torch does not export this tensor; the order is that in which a reason implies the next ones. */
@@ -275,7 +360,7 @@ static inline int dlbridge_py_explain_torch_(PyObject* object) {
   no_data = dlbridge_py_reads_(exception, "rule", "DATA_NULL");
   reason = dlbridge_py_torch_reason_(object);
   if (reason == DLBRIDGE_PY_REASON_NONE_ && no_data) {
-    reason = DLBRIDGE_PY_REASON_NO_MEMORY_;
+    reason = dlbridge_py_no_memory_reason_(object);
   }
   line = dlbridge_py_first_line_(exception);
   if (reason != DLBRIDGE_PY_REASON_NONE_) {
@@ -292,17 +377,16 @@ static inline int dlbridge_py_explain_torch_(PyObject* object) {
 }
 
 /* Returns 1 if the table exports the values of this torch tensor; -1 with the reason otherwise. `code`
- * is the tensor's dtype code, or -1 if it is not known yet: integers and booleans have no gradient and
- * are never conjugated or negated, and only complex numbers are conjugated. */
+ * is the tensor's dtype code, or -1 if it is not known yet: integers and booleans have no gradient, and
+ * only complex numbers are conjugated. */
 static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int code) {
-  int requires_grad, conjugated, negated, reason;
-  if (code == kDLInt || code == kDLUInt || code == kDLBool) {
-    return 1;
-  }
+  const int is_discrete = code == kDLInt || code == kDLUInt || code == kDLBool;
+  int requires_grad, conjugated, negated, dual, reason;
   if (!dlbridge_py_knows_torch_(py) && dlbridge_py_meet_torch_(py, Py_TYPE(object)) < 0) {
     return -1;
   }
-  requires_grad = dlbridge_py_truth_(dlbridge_py_ask_attribute_(py->requires_grad, object));
+  requires_grad =
+      is_discrete ? 0 : dlbridge_py_truth_(dlbridge_py_ask_attribute_(py->requires_grad, object));
   if (requires_grad < 0) {
     return -1;
   }
@@ -314,12 +398,14 @@ static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int
   if (negated < 0) {
     return -1;
   }
-  if (!requires_grad && !conjugated && !negated) {
+  dual = !is_discrete && dlbridge_py_is_forward_(py) && dlbridge_py_has_tangent_(py, object);
+  if (!requires_grad && !conjugated && !negated && !dual) {
     return 1;
   }
   reason = dlbridge_py_torch_reason_(object);
   if (reason == DLBRIDGE_PY_REASON_NONE_) {
     reason = requires_grad ? DLBRIDGE_PY_REASON_GRADIENT_
+             : dual        ? DLBRIDGE_PY_REASON_TANGENT_
              : negated     ? DLBRIDGE_PY_REASON_NEGATED_
                            : DLBRIDGE_PY_REASON_CONJUGATED_;
   }
@@ -337,7 +423,9 @@ static inline int dlbridge_py_guard_first_(PyObject* object, int guard) {
     case DLBRIDGE_PY_GUARD_FAKE:
       return dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_FAKE_);
     case DLBRIDGE_PY_GUARD_MASKED:
-      return dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_MASKED_);
+      return dlbridge_py_reject_reason_(PyObject_HasAttrString(object, "get_mask")
+                                            ? DLBRIDGE_PY_REASON_MASKED_TORCH_
+                                            : DLBRIDGE_PY_REASON_MASKED_);
     case DLBRIDGE_PY_GUARD_TRACER:
       return dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_TRACER_);
     case DLBRIDGE_PY_GUARD_PADDLE:

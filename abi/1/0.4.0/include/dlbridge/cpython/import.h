@@ -53,6 +53,19 @@ static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object,
   return status;
 }
 
+/* dlbridge allocates no memory of other devices: 0 if the target of a copy is the host, else -1 with an
+ * exception. */
+static inline int dlbridge_py_check_target_(const DLDevice* device) {
+  if (device == NULL || (int64_t)device->device_type == kDLCPU) {
+    return 0;
+  }
+  return dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_UNSUPPORTED, DLBRIDGE_RULE_NONE,
+                             "expected a copy on the CPU, since the array's own __dlpack__ makes none "
+                             "elsewhere, found device (%d, %d): copy it by a framework of that device, "
+                             "as by torch.as_tensor(x, device='cuda')",
+                             (int)device->device_type, (int)device->device_id);
+}
+
 /* Copies to `device` (NULL: the host) and releases the source, also on failure. The copy comes after the
  * work that `pending` has now, if that is set. */
 static inline int dlbridge_py_copied_(DLManagedTensorVersioned** tensor, const DLDevice* device,
@@ -87,7 +100,8 @@ static inline int dlbridge_py_copied_(DLManagedTensorVersioned** tensor, const D
 static inline int dlbridge_py_copied_for_(const DLBridgePyImportOptions* options,
                                           DLManagedTensorVersioned** tensor) {
   DLBridgeStream pending;
-  if (dlbridge_py_pending_on_((*tensor)->dl_tensor.device, dlbridge_py_stream_(options), &pending) < 0) {
+  if (dlbridge_py_check_target_(options->device) < 0 ||
+      dlbridge_py_pending_on_((*tensor)->dl_tensor.device, dlbridge_py_stream_(options), &pending) < 0) {
     dlbridge_py_release(*tensor);
     *tensor = NULL;
     return -1;

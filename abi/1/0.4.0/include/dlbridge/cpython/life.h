@@ -90,6 +90,7 @@ static inline int dlbridge_py_traverse(DLBridgePy* py, visitproc visit, void* ar
   Py_VISIT(py->requires_grad);
   Py_VISIT(py->is_conj);
   Py_VISIT(py->is_neg);
+  Py_VISIT(py->forward_ad);
   return 0;
 }
 
@@ -127,6 +128,8 @@ static inline void dlbridge_py_clear(DLBridgePy* py) {
   Py_CLEAR(py->requires_grad);
   Py_CLEAR(py->is_conj);
   Py_CLEAR(py->is_neg);
+  Py_CLEAR(py->forward_ad);
+  Py_CLEAR(py->level_name);
 }
 
 #ifdef __cplusplus

@@ -16,10 +16,9 @@ static inline void dlbridge_py_life_drop_(DLBridgePyLife* life) {
   }
 }
 
-/* Releases the kept object; needs the GIL of its interpreter. */
-static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
+/* Releases the kept object, but not its use of the life; needs the GIL of its interpreter. */
+static inline void dlbridge_py_free_kept_(DLBridgePyKept* kept) {
   DLBridgePyPending_ pending = dlbridge_py_set_aside_();
-  DLBridgePyLife* life = kept->life;
   if (kept->view.obj != NULL) {
     PyBuffer_Release(&kept->view);
   }
@@ -27,6 +26,52 @@ static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
   PyErr_Clear();
   dlbridge_py_put_back_(pending);
   free(kept);
+}
+
+/* Leaves the kept object to a later dlbridge_py_drain_. */
+static inline void dlbridge_py_leave_(DLBridgePyKept* kept) {
+  DLBridgePyLife* life = kept->life;
+  do {
+    kept->next = (DLBridgePyKept*)dlbridge_py_look_at_(&life->left);
+  } while (!dlbridge_py_replace_(&life->left, kept->next, kept));
+}
+
+/* Releases the objects that were left; needs the GIL of their interpreter. */
+static inline void dlbridge_py_drain_(DLBridgePyLife* life) {
+  if (dlbridge_py_look_at_(&life->left) == NULL) {
+    return;
+  }
+  dlbridge_py_add_(&life->users, 1);
+  while (dlbridge_py_look_at_(&life->left) != NULL) {
+    DLBridgePyKept* kept = (DLBridgePyKept*)dlbridge_py_swap_(&life->left, NULL);
+    while (kept != NULL) {
+      DLBridgePyKept* next = kept->next;
+      dlbridge_py_free_kept_(kept);
+      dlbridge_py_life_drop_(life);
+      kept = next;
+    }
+  }
+  dlbridge_py_life_drop_(life);
+}
+
+/* So many releases may call each other. A chain of tensors that keep each other would otherwise need
+ * stack for each of them. */
+enum { DLBRIDGE_PY_DEEPEST_ = 32 };
+
+/* Releases the kept object; needs the GIL of its interpreter. In a deep chain, a call further out does
+ * it before it returns. */
+static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
+  DLBridgePyLife* life = kept->life;
+  if (dlbridge_py_add_(&life->depth, 1) > DLBRIDGE_PY_DEEPEST_) {
+    dlbridge_py_add_(&life->users, 1);
+    dlbridge_py_leave_(kept);
+  } else {
+    dlbridge_py_free_kept_(kept);
+    dlbridge_py_drain_(life);
+  }
+  if (dlbridge_py_add_(&life->depth, -1) == 0) {
+    dlbridge_py_drain_(life); /* free-threaded builds: the calls of other threads may have ended */
+  }
   dlbridge_py_life_drop_(life);
 }
 
@@ -34,13 +79,8 @@ static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
  * the main interpreter whose tensor was released by a thread in another interpreter.
  * dlbridge_py_import and dlbridge_py_wrap call this first. \since 0.3.0 */
 static inline void dlbridge_py_collect(DLBridgePy* py) {
-  if (py->life != NULL && dlbridge_py_look_at_(&py->life->left) != NULL) {
-    DLBridgePyKept* kept = (DLBridgePyKept*)dlbridge_py_swap_(&py->life->left, NULL);
-    while (kept != NULL) {
-      DLBridgePyKept* next = kept->next;
-      dlbridge_py_let_go_(kept);
-      kept = next;
-    }
+  if (py->life != NULL) {
+    dlbridge_py_drain_(py->life);
   }
 }
 
@@ -84,9 +124,7 @@ static inline void dlbridge_py_released_(void* context, const DLBridgeBuffer* bu
     PyGILState_Release(state);
     return;
   }
-  do {
-    kept->next = (DLBridgePyKept*)dlbridge_py_look_at_(&kept->life->left);
-  } while (!dlbridge_py_replace_(&kept->life->left, kept->next, kept));
+  dlbridge_py_leave_(kept);
 }
 
 /* During garbage collection, objects that refer to the module may call it after it was cleared. */

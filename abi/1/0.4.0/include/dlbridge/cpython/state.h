@@ -54,6 +54,7 @@ typedef struct DLBridgePyType {
 typedef struct DLBridgePyLife {
   void* left;       /**< Stack of DLBridgePyKept, to be released on a thread of the interpreter. */
   int64_t users;    /**< Reference count: the state, and kept objects. */
+  int64_t depth;    /**< Calls of dlbridge_py_let_go_ now. */
   int alive;        /**< 0 once the interpreter finalizes. */
   int is_main;      /**< Main interpreter: PyGILState_Ensure takes its GIL. */
 } DLBridgePyLife;
@@ -67,6 +68,8 @@ typedef struct DLBridgePy {
   PyObject* requires_grad;   /* torch's descriptors; NULL until the first torch tensor */
   PyObject* is_conj;
   PyObject* is_neg;
+  PyObject* forward_ad;      /* the names of torch.autograd.forward_ad, or NULL */
+  PyObject* level_name;      /* "_current_level" */
   DLBridgePyLife* life;
   DLBridgePyType types[DLBRIDGE_PY_TYPES];
   unsigned int next_type; /* entry to be replaced next */
