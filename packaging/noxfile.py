@@ -247,9 +247,11 @@ def meson(session, linkage):
         shutil.copy(folder / "recipes/meson/dlbridge.wrap", wrap)
     else:
         wrap.write_text(clone_wrap())
+    # Without a build type, Meson switches checks of the C++ library on.
+    kind = "--buildtype=release" if linkage == "shared" else ""
     build = f"""
         export PATH="{tools(session)}:$PATH"
-        CC="ccache gcc" CXX="ccache g++" meson setup build --buildtype=release --libdir=lib \
+        CC="ccache gcc" CXX="ccache g++" meson setup build {kind} --libdir=lib \
           --prefix="$PWD/installed" --default-library={linkage} --wrap-mode=forcefallback
         meson compile -C build
         build/program "$VERSION"
