@@ -13,7 +13,10 @@ if(NOT EXISTS ${DLBRIDGE_GOOGLETEST}/googletest/CMakeLists.txt)
   message(FATAL_ERROR "There is no GoogleTest in '${DLBRIDGE_GOOGLETEST}': install the package "
     "googletest, or set DLBRIDGE_GOOGLETEST")
 endif()
-add_subdirectory(${DLBRIDGE_GOOGLETEST}/googletest ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
+if(NOT TARGET gtest) # several folders of tests include this file
+  add_subdirectory(${DLBRIDGE_GOOGLETEST}/googletest ${PROJECT_BINARY_DIR}/googletest
+    EXCLUDE_FROM_ALL)
+endif()
 
 # Its include folder also has the host's headers, which a cross compiler must not see.
 get_target_property(json_include nlohmann_json::nlohmann_json INTERFACE_INCLUDE_DIRECTORIES)

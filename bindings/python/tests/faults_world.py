@@ -214,7 +214,7 @@ class Lender:
 def package_calls(tensor):
     """Calls that leave their tensor as it was; their results are dropped."""
     import dlbridge
-    from dlbridge import _core
+    from dlbridge import _core, _producers, _views  # noqa: F401 - imported by calls of _core
 
     owner = bytearray(24)
     address = _core.buffer_address(owner)
