@@ -13,7 +13,6 @@
 //   copy         the same, but the library allocates, and the result is released
 //   malloc_free  128 bytes
 #include <sys/mman.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -24,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "clock.h"
 #include "operations.h"
 
 namespace {
@@ -120,11 +120,7 @@ class Copy {
   DLBridgeError error_;
 };
 
-double Now() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
+double Now() { return dlbridge_bench::Now(CLOCK_THREAD_CPUTIME_ID); }
 
 template <class Operation>
 double Time(int64_t iterations, Operation operation) {

@@ -3,25 +3,20 @@
 // operation/ndim/strides; report.py prints their ratios. Each batch is between two short ones of
 // malloc + free, because a virtual machine's speed changes from one second to the next.
 #include <benchmark/benchmark.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <string>
 
+#include "clock.h"
 #include "operations.h"
 
 namespace {
 
+using dlbridge_bench::CpuTime;
 using dlbridge_bench::NameOf;
 using dlbridge_bench::Shape;
 using dlbridge_bench::Strides;
-
-double CpuNanoseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
-}
 
 // CPU time of one malloc + free now: the median of a few batches.
 double UnitNow() {
@@ -29,12 +24,12 @@ double UnitNow() {
   dlbridge_bench::MallocFree operation{Shape()};
   std::array<double, 9> batches{};
   for (double& batch : batches) {
-    const double start = CpuNanoseconds();
+    const double start = CpuTime();
     for (int i = 0; i < kCalls; ++i) {
       operation();
       benchmark::ClobberMemory();
     }
-    batch = (CpuNanoseconds() - start) / kCalls;
+    batch = (CpuTime() - start) / kCalls;
   }
   std::nth_element(batches.begin(), batches.begin() + batches.size() / 2, batches.end());
   return batches[batches.size() / 2];

@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -16,23 +15,18 @@
 #include <thread>
 #include <vector>
 
+#include "clock.h"
 #include "operations.h"
 
 namespace {
 
+using dlbridge_bench::CpuTime;
+using dlbridge_bench::Now;
 using dlbridge_bench::Require;
 using dlbridge_bench::Shape;
 using dlbridge_bench::Source;
 
 using Tensors = std::vector<DLManagedTensorVersioned*>;
-
-double Now(clockid_t clock) {
-  timespec time;
-  clock_gettime(clock, &time);
-  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
-}
-
-double CpuTime() { return Now(CLOCK_PROCESS_CPUTIME_ID); }
 
 void Print(const std::string& name, const char* unit, std::vector<double> values) {
   std::sort(values.begin(), values.end());

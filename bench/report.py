@@ -5,9 +5,9 @@ makes docs/performance.md.
 Times are CPU time: medians of short batches that are interleaved at random, so that other load on
 the machine affects all contestants, with the distance of their quartiles. A batch of the core is
 divided by malloc + free immediately before and after it. On a machine under load a time is reported
-as inconclusive instead of as a target that is met or missed. Instructions do not
-depend on the load. Unknown options go to core_bench. DLBRIDGE_TORCH_PYTHON is a Python with
-PyTorch, whose copies are measured too.
+as inconclusive instead of as a target that is met or missed. Instructions do not depend on the
+load. Unknown options go to core_bench. DLBRIDGE_TORCH_PYTHON is a Python with PyTorch, whose copies
+are measured too.
 """
 
 import argparse

@@ -316,15 +316,14 @@ def _device_row(one):
 
 
 def last_backend(facts):
-    backends = next(group for group in facts.groups if group.name == "BACKEND")
+    backends = facts.group("BACKEND")
     last = f"{backends.prefix}{backends.members[-1].name}"
     return f"constexpr DLBridgeBackend kLastBackend = {last};\n"
 
 
 def known_options(facts, group):
     """All bits of a group."""
-    members = next(one for one in facts.groups if one.name == group).members
-    bits = sum(1 << one.number for one in members)
+    bits = sum(1 << one.number for one in facts.group(group).members)
     return f"constexpr uint32_t kKnownOptions = {bits:#x};\n"
 
 

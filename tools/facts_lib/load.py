@@ -49,6 +49,9 @@ class Facts:
     functions: list
     dlpack: dict
 
+    def group(self, name):
+        return next(group for group in self.groups if group.name == name)
+
 
 def read(root):
     def table(name):

@@ -49,7 +49,6 @@ GROUPS = {"LAYOUT": "kLayoutProperties", "BACKEND": "kBackends", "STATE": "kStat
 def table(facts):
     statuses = [_status(one) for one in facts.statuses]
     rules = [_rule(one) for one in facts.rules if one.number]
-    groups = {group.name: group for group in facts.groups}
     return TABLE.format(
         statuses="".join(statuses),
         rules="".join(rules),
@@ -58,9 +57,8 @@ def table(facts):
         default=facts.dlpack["default"],
         flags=_names(facts.flags, bits=True),
         groups="".join(
-            f"inline constexpr Named {name}[] = {{\n"
-            f"{_names(groups[group].members, groups[group]['bits'])}}};\n\n"
-            for group, name in GROUPS.items()
+            f"inline constexpr Named {name}[] = {{\n{_names(group.members, group['bits'])}}};\n\n"
+            for name, group in ((name, facts.group(key)) for key, name in GROUPS.items())
         ),
     )
 
