@@ -83,18 +83,10 @@ static int read_device_name(PyObject* value, DLDevice* out) {
   return 0;
 }
 
-int core_read_device(PyObject* value, DLDevice* out) {
+static int read_device_pair(PyObject* value, DLDevice* out) {
   static const char expected[] = "a device: \"cpu\", \"cuda:1\" or (device_type, device_id)";
   int64_t type, id;
   int32_t small;
-  if (PyUnicode_Check(value)) {
-    if (read_device_name(value, out) < 0) {
-      return -1;
-    }
-    /* The host is one device: an ordinal is accepted, as PyTorch does, and has no meaning. */
-    out->device_id = (int64_t)out->device_type == kDLCPU ? 0 : out->device_id;
-    return 0;
-  }
   if (read_pair(value, expected, &type, &id) < 0) {
     return -1;
   }
@@ -103,7 +95,18 @@ int core_read_device(PyObject* value, DLDevice* out) {
   }
   small = (int32_t)type;
   memcpy(&out->device_type, &small, sizeof small);
-  out->device_id = type == kDLCPU ? 0 : (int32_t)id;
+  out->device_id = (int32_t)id;
+  return 0;
+}
+
+int core_read_device(PyObject* value, DLDevice* out) {
+  if ((PyUnicode_Check(value) ? read_device_name(value, out) : read_device_pair(value, out)) < 0) {
+    return -1;
+  }
+  /* The host is one device: an ordinal is accepted, as PyTorch does, and has no meaning. */
+  if ((int64_t)out->device_type == kDLCPU) {
+    out->device_id = 0;
+  }
   return 0;
 }
 

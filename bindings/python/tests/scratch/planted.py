@@ -8,7 +8,7 @@ import threading
 import time
 
 import numpy
-from scratchlib import Struct
+from scratchlib import Struct, check_device
 
 faults = os.environ.get("PLANTED", "").split()
 title = "planted"
@@ -126,8 +126,7 @@ class Array:
             max_version = (1, 0)
         if "any-device" in faults:
             return max_version, None
-        if dl_device is not None and tuple(dl_device) != (1, 0):
-            raise BufferError("the array is on the CPU")
+        check_device(dl_device)
         return max_version, dl_device
 
     def finish(self, capsule):

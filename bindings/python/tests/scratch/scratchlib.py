@@ -16,6 +16,12 @@ __version__ = "1.0"
 float32 = numpy.float32
 
 
+def check_device(dl_device) -> None:
+    # NumPy before 2.3 raises a ValueError.
+    if dl_device is not None and tuple(dl_device) != (1, 0):
+        raise BufferError("the array is on the CPU")
+
+
 class Array:
     """A producer that is right."""
 
@@ -33,15 +39,9 @@ class Array:
         if self.work:
             self.work.join()
 
-    @staticmethod
-    def check_device(dl_device) -> None:
-        # NumPy before 2.3 raises a ValueError.
-        if dl_device is not None and tuple(dl_device) != (1, 0):
-            raise BufferError("the array is on the CPU")
-
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         self.wait()
-        self.check_device(dl_device)
+        check_device(dl_device)
         if max_version is not None and max_version[0] < 1:
             max_version = None
         return self.values.__dlpack__(
@@ -83,7 +83,7 @@ class Faulty(Array):
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         self.wait()
-        self.check_device(dl_device)
+        check_device(dl_device)
         max_version = max_version or (1, 0)  # 2: a versioned capsule for a consumer of legacy ones
         leaked.append(self)  # 3: the array is never released
         capsule = self.values.__dlpack__(
