@@ -9,8 +9,8 @@
 #include "device/opencl_world.h"
 
 // Intel's driver keeps the names of a kernel's arguments, and PoCL keeps LLVM's context once it has
-// compiled a kernel that its cache lacks. The tests count the references to objects of OpenCL, which
-// LeakSanitizer then overlooks. It asks for this text, if it is part of the program.
+// compiled a kernel that its cache lacks. The tests count the references to objects of OpenCL,
+// which LeakSanitizer then overlooks. It asks for this text, if it is part of the program.
 extern "C" const char* __lsan_default_suppressions();   // NOLINT(bugprone-reserved-identifier)
 extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
   return "leak:Intel::OpenCL::\nleak:libpocl";
