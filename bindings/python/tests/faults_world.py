@@ -214,7 +214,7 @@ class Lender:
 def package_calls(tensor):
     """Calls that leave their tensor as it was; their results are dropped."""
     import dlbridge
-    from dlbridge import _core, _producers, _views  # noqa: F401 - imported by calls of _core
+    from dlbridge import _core
 
     owner = bytearray(24)
     address = _core.buffer_address(owner)
@@ -342,6 +342,8 @@ def main(path, what, source, how):
     failing = load(path)
     failures = Failures(failing, SOURCES[source], how == "good")
     import dlbridge.abi  # noqa: F401 - before the hooks, which need the loaded library
+    from dlbridge import _producers, _views  # noqa: F401 - calls of _core import them: without
+    # memory, CPython's import may search for ever
 
     if failing.install() < 10:
         failures.problems.append("the library's calls are not seen")

@@ -53,7 +53,8 @@ def test_each_call_fails(run, failing):
     if run[1] == "python" and sys.version_info[:2] != (3, 11):
         pytest.skip("where CPython itself keeps memory or locks after a MemoryError differs")
     command = [sys.executable, "-X", "faulthandler", str(HERE / "faults_world.py")]
-    done = subprocess.run([*command, str(failing), *run], capture_output=True, text=True)
+    command += [str(failing), *run]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr[-3000:]
     found = json.loads(done.stdout)
     assert found["problems"] == []
