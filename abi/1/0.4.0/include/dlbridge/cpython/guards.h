@@ -160,10 +160,11 @@ static inline void dlbridge_py_drop_torch_(DLBridgePyTorch_* torch) {
 }
 
 static inline void dlbridge_py_store_torch_(DLBridgePy* py, const DLBridgePyTorch_* torch) {
+  DLBridgePyMore_* more = dlbridge_py_more_(py->life);
   py->is_conj = torch->is_conj;
   py->is_neg = torch->is_neg;
-  py->level_name = torch->level_name;
-  py->forward_ad = torch->forward_ad;
+  more->level_name = torch->level_name;
+  more->forward_ad = torch->forward_ad;
   py->requires_grad = torch->requires_grad;
 }
 
@@ -220,16 +221,21 @@ static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
     return -1;
   }
   torch.forward_ad = dlbridge_py_forward_ad_();
+  if (dlbridge_py_check_state_(py) < 0) {
+    dlbridge_py_drop_torch_(&torch);
+    return -1;
+  }
   dlbridge_py_keep_torch_(py, &torch);
   return 0;
 }
 
 /* Returns 1 if a level of torch's forward mode is entered, in which tensors may have a tangent. */
 static inline int dlbridge_py_is_forward_(const DLBridgePy* py) {
+  const DLBridgePyMore_* more = dlbridge_py_more_(py->life);
   PyObject* level;
   long number = -1;
-  if (py->forward_ad != NULL) {
-    level = PyDict_GetItemWithError(py->forward_ad, py->level_name);
+  if (more != NULL && more->forward_ad != NULL) {
+    level = PyDict_GetItemWithError(more->forward_ad, more->level_name);
     number = level != NULL && PyLong_CheckExact(level) ? PyLong_AsLong(level) : -1;
   }
   return number >= 0;
@@ -237,7 +243,7 @@ static inline int dlbridge_py_is_forward_(const DLBridgePy* py) {
 
 /* Returns 1 if the tensor has a tangent of forward mode. */
 static inline int dlbridge_py_has_tangent_(const DLBridgePy* py, PyObject* object) {
-  PyObject* unpack = PyDict_GetItemString(py->forward_ad, "unpack_dual");
+  PyObject* unpack = PyDict_GetItemString(dlbridge_py_more_(py->life)->forward_ad, "unpack_dual");
   PyObject* pair = unpack != NULL ? PyObject_CallFunctionObjArgs(unpack, object, NULL) : NULL;
   PyObject* tangent = pair != NULL ? PyObject_GetAttrString(pair, "tangent") : NULL;
   const int found = tangent != NULL && tangent != Py_None;

@@ -51,7 +51,7 @@ static inline int dlbridge_py_start_life_(DLBridgePy* py) {
   if (id < 0) {
     return -1;
   }
-  py->life = (DLBridgePyLife*)calloc(1, sizeof *py->life);
+  py->life = (DLBridgePyLife*)calloc(1, sizeof(DLBridgePyMore_));
   if (py->life == NULL) {
     PyErr_NoMemory();
     return -1;
@@ -90,7 +90,9 @@ static inline int dlbridge_py_traverse(DLBridgePy* py, visitproc visit, void* ar
   Py_VISIT(py->requires_grad);
   Py_VISIT(py->is_conj);
   Py_VISIT(py->is_neg);
-  Py_VISIT(py->forward_ad);
+  if (py->life != NULL) {
+    Py_VISIT(dlbridge_py_more_(py->life)->forward_ad);
+  }
   return 0;
 }
 
@@ -116,6 +118,8 @@ static inline void dlbridge_py_clear(DLBridgePy* py) {
     }
     dlbridge_py_collect(py);
     py->life = NULL;
+    Py_CLEAR(dlbridge_py_more_(life)->forward_ad);
+    Py_CLEAR(dlbridge_py_more_(life)->level_name);
     dlbridge_py_life_drop_(life);
   }
   for (i = 0; i < DLBRIDGE_PY_TYPES; ++i) {
@@ -128,8 +132,6 @@ static inline void dlbridge_py_clear(DLBridgePy* py) {
   Py_CLEAR(py->requires_grad);
   Py_CLEAR(py->is_conj);
   Py_CLEAR(py->is_neg);
-  Py_CLEAR(py->forward_ad);
-  Py_CLEAR(py->level_name);
 }
 
 #ifdef __cplusplus

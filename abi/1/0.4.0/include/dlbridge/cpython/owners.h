@@ -62,14 +62,14 @@ enum { DLBRIDGE_PY_DEEPEST_ = 32 };
  * it before it returns. */
 static inline void dlbridge_py_let_go_(DLBridgePyKept* kept) {
   DLBridgePyLife* life = kept->life;
-  if (dlbridge_py_add_(&life->depth, 1) > DLBRIDGE_PY_DEEPEST_) {
+  if (dlbridge_py_add_(&dlbridge_py_more_(life)->depth, 1) > DLBRIDGE_PY_DEEPEST_) {
     dlbridge_py_add_(&life->users, 1);
     dlbridge_py_leave_(kept);
   } else {
     dlbridge_py_free_kept_(kept);
     dlbridge_py_drain_(life);
   }
-  if (dlbridge_py_add_(&life->depth, -1) == 0) {
+  if (dlbridge_py_add_(&dlbridge_py_more_(life)->depth, -1) == 0) {
     dlbridge_py_drain_(life); /* free-threaded builds: the calls of other threads may have ended */
   }
   dlbridge_py_life_drop_(life);

@@ -54,12 +54,12 @@ typedef struct DLBridgePyType {
 typedef struct DLBridgePyLife {
   void* left;       /**< Stack of DLBridgePyKept, to be released on a thread of the interpreter. */
   int64_t users;    /**< Reference count: the state, and kept objects. */
-  int64_t depth;    /**< Calls of dlbridge_py_let_go_ now. */
   int alive;        /**< 0 once the interpreter finalizes. */
   int is_main;      /**< Main interpreter: PyGILState_Ensure takes its GIL. */
 } DLBridgePyLife;
 
-/** State of one interpreter; all members are private to this header. \since 0.3.0 */
+/** State of one interpreter; all members are private to this header. Initialise and use a state with the
+ * same version of this header. \since 0.3.0 */
 typedef struct DLBridgePy {
   PyObject* dlpack_name;     /* "__dlpack__" */
   PyObject* table_name;      /* "__dlpack_c_exchange_api__" */
@@ -68,8 +68,6 @@ typedef struct DLBridgePy {
   PyObject* requires_grad;   /* torch's descriptors; NULL until the first torch tensor */
   PyObject* is_conj;
   PyObject* is_neg;
-  PyObject* forward_ad;      /* the names of torch.autograd.forward_ad, or NULL */
-  PyObject* level_name;      /* "_current_level" */
   DLBridgePyLife* life;
   DLBridgePyType types[DLBRIDGE_PY_TYPES];
   unsigned int next_type; /* entry to be replaced next */
@@ -77,6 +75,18 @@ typedef struct DLBridgePy {
   PyMutex mutex; /* protects `types`; free-threaded builds never replace an entry */
 #endif
 } DLBridgePy;
+
+/* What a DLBridgePy and its DLBridgePyLife need since 0.4.0. Their own sizes are frozen. */
+typedef struct DLBridgePyMore_ {
+  DLBridgePyLife life;  /* comes first: the pointer to it is that to this struct */
+  int64_t depth;        /* calls of dlbridge_py_let_go_ now */
+  PyObject* forward_ad; /* the names of torch.autograd.forward_ad, or NULL */
+  PyObject* level_name; /* "_current_level" */
+} DLBridgePyMore_;
+
+static inline DLBridgePyMore_* dlbridge_py_more_(DLBridgePyLife* life) {
+  return (DLBridgePyMore_*)(void*)life;
+}
 
 /** One object that a tensor keeps alive. */
 typedef struct DLBridgePyKept {
