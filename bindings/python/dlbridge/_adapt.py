@@ -468,9 +468,10 @@ def _place(answer: _Answer, options: Options, dl_device: Any) -> None:
 
 def _move(answer: _Answer, options: Options, own: tuple[int, int], wanted: tuple[int, int]) -> None:
     if not answer.may_copy:
+        remedy: dict[str, Any] = {"copy": None} if options.copy is False else {}
         raise Rejection(
             f"expected device {wanted}, found {own} and copy=False, which forbids to move",
-            **({"copy": None} if options.copy is False else {}),
+            **remedy,
         )
     try:
         answer.tensor = _producers.import_array(answer.array, device=wanted)
