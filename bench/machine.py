@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine of a measurement: processor, load, versions; and whether it was idle enough."""
+"""The machine of a measurement: processor, versions; and whether other work disturbed it."""
 
 import datetime
 import importlib.metadata
@@ -8,17 +8,36 @@ import pathlib
 import platform
 import re
 import subprocess
+import time
 
-# Above this part of the processors busy with other work, or this spread of the reference beside
-# itself, a time neither meets nor misses its target.
-MOST_LOAD = 0.5
+# If other work took more than this part of the processors' time, or above this spread of the reference
+# beside itself, a time neither meets nor misses its target.
+MOST_OTHER_WORK = 0.1
 MOST_SPREAD = 0.10
 PEERS = ("apache-tvm-ffi", "torch", "numpy", "jax", "nanobind")
 
 
-def load():
-    """Runnable threads for each processor, over the last minute."""
-    return os.getloadavg()[0] / (os.cpu_count() or 1)
+def _busy():
+    """Seconds in which all processors together were busy, or taken by other virtual machines."""
+    user, nice, system, _, _, *rest = map(int, _text("/proc/stat").split("\n")[0].split()[1:9])
+    return (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
+
+
+class OtherWork:
+    """The processor time that neither this process nor its ended children use, from now on."""
+
+    def __init__(self):
+        self.start = time.monotonic(), _busy(), sum(os.times()[:4])
+
+    def part(self):
+        """Its part of the time that all processors had."""
+        passed, busy, own = (
+            now - then
+            for now, then in zip(
+                (time.monotonic(), _busy(), sum(os.times()[:4])), self.start, strict=True
+            )
+        )
+        return max(0.0, busy - own) / (passed * (os.cpu_count() or 1))
 
 
 def processor():
@@ -65,7 +84,6 @@ def describe(*pythons):
         "python": platform.python_version(),
         "matplotlib": importlib.metadata.version("matplotlib") if _has("matplotlib") else "",
         "peers": peers,
-        "load_before": round(load(), 2),
     }
 
 
@@ -77,11 +95,11 @@ def _has(package):
     return True
 
 
-def reasons(loads, spread):
-    """Why times of this run decide nothing; empty on an idle machine."""
+def reasons(other_work, spread):
+    """Why times of this run decide nothing; empty if nothing disturbed them."""
     found = []
-    if max(loads) > MOST_LOAD:
-        found.append(f"{max(loads):.1f} threads for each processor were runnable")
+    if other_work > MOST_OTHER_WORK:
+        found.append(f"other work took {100 * other_work:.0f} % of the processors' time")
     if spread > MOST_SPREAD:
         found.append(
             f"malloc + free varied by {100 * spread:.0f} % between the quartiles of its batches,"

@@ -16,7 +16,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plot  # noqa: E402 needs the backend
 from instructions import BATCH, SMALL, by_key  # noqa: E402
-from machine import MOST_LOAD, MOST_SPREAD  # noqa: E402
+from machine import MOST_OTHER_WORK, MOST_SPREAD  # noqa: E402
 from targets import GROWTH, ROWS, cell, table  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -114,14 +114,14 @@ def machine_lines(found):
     yield f"- machine: {machine['processor']}; {machine['system']}"
     yield f"- {machine['compiler']}; Python {machine['python']}; peers: {peers or 'none'}"
     yield (
-        f"- date: {machine['date']}, commit {machine['commit']}; highest load during the times: "
-        f"{machine['load']} runnable threads for each processor"
+        f"- date: {machine['date']}, commit {machine['commit']}; other work during the times: "
+        f"{100 * machine['other_work']:.0f} % of the processors"
     )
 
 
 def verdict(found):
     if not found["inconclusive"]:
-        return "The machine was idle: the times below decide whether a target is met."
+        return "The machine did little else: the times below decide whether a target is met."
     return (
         "**The times are inconclusive**: " + "; ".join(found["inconclusive"]) + ". A `?` after a\n"
         "target means that this run neither meets nor misses it. The instructions are exact."
@@ -180,8 +180,9 @@ def document(found):
     yield paragraph(
         "CPU time of short batches, interleaved at random, as multiples of malloc + free of 128",
         "bytes immediately before and after each batch: `./run bench --core`. A run with more than",
-        f"{MOST_LOAD} runnable threads for each processor, or in which malloc + free itself varies",
-        f"by more than {100 * MOST_SPREAD:.0f} % beside its neighbours, decides nothing.",
+        f"{100 * MOST_OTHER_WORK:.0f} % of the processors' time for other work, or in which malloc +",
+        f"free itself varies by more than {100 * MOST_SPREAD:.0f} % beside its neighbours, decides",
+        "nothing.",
     )
     yield preformatted(time_lines(found))
     yield "## Memory and growth\n"

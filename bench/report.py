@@ -173,16 +173,14 @@ def main():
     arguments, rest = parser.parse_known_args()
     programs = arguments.build / "bench"
     found = {"machine": machine.describe(arguments.python, arguments.torch_python)}
-    loads = [machine.load()]
+    other_work = machine.OtherWork()
     rows, unit_spread = core_times(programs / "core_bench", arguments, rest)
-    loads.append(machine.load())
     found["growth"] = growth(programs)
-    loads.append(machine.load())
-    why = machine.reasons(loads, unit_spread)
+    found["machine"]["other_work"] = round(other_work.part(), 3)
+    why = machine.reasons(found["machine"]["other_work"], unit_spread)
     found["core"], found["inconclusive"] = rows, why
-    found["machine"]["load"] = round(max(loads), 2)
     found["instructions"] = core_counts(programs / "core_instructions")
-    print(f"Times are inconclusive: {'; '.join(why)}" if why else "The machine was idle.")
+    print(f"Times are inconclusive: {'; '.join(why)}" if why else "The machine did little else.")
     print_core(rows, why)
     print_counts(found["instructions"])
     print_growth(found["growth"], why)
