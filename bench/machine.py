@@ -10,8 +10,8 @@ import re
 import subprocess
 import time
 
-# If other work took more than this part of the processors' time, or above this spread of the reference
-# beside itself, a time neither meets nor misses its target.
+# If other work took more than this part of the processors' time, or above this spread of the
+# reference beside itself, a time neither meets nor misses its target.
 MOST_OTHER_WORK = 0.1
 MOST_SPREAD = 0.10
 PEERS = ("apache-tvm-ffi", "torch", "numpy", "jax", "nanobind")
