@@ -16,7 +16,8 @@ struct Lattice {
   int64_t columns;
   const int64_t* row_to;       // where each row is in the target, in bytes
   const int64_t* column_from;  // where each column is in the source, in bytes
-  bool is_read_across;         // all columns are read side by side, and prefetched
+  bool is_read_across;         // all columns are read side by side
+  bool is_far;                 // the whole copy is so large that lines are worth prefetching
 };
 
 using CopyLattice = void (*)(const Lattice& lattice, const char* from, char* to);

@@ -188,16 +188,17 @@ CopyLattice LatticeOf(int64_t item) {
 
 }  // namespace
 
-CopyLattice ChooseWideLattice(int64_t item, int64_t columns) {
+WideLattice ChooseWideLattice(int64_t item, int64_t columns) {
   const VectorLevel level = GetVectorLevel();
   const int64_t bytes = columns * item;
   const int64_t halves = (bytes + 31) / 32;
   const int64_t wholes = (bytes + 63) / 64;
   // The last vector overlaps the one before it, a long one by more.
   if (level >= VectorLevel::kAvx512Vbmi && bytes >= 64 && 5 * halves >= 8 * wholes) {
-    return LatticeOf<Parts4>(item);
+    return {LatticeOf<Parts4>(item), true};
   }
-  return level >= VectorLevel::kAvx2 && bytes >= 32 ? LatticeOf<Parts2>(item) : nullptr;
+  const bool fills = level >= VectorLevel::kAvx2 && bytes >= 32;
+  return {fills ? LatticeOf<Parts2>(item) : nullptr, false};
 }
 
 WideTile ChooseWideTile(int64_t item) {
@@ -231,7 +232,7 @@ namespace dlbridge {
 WideTile ChooseWideTile(int64_t /*item*/) { return nullptr; }
 WideTile ChooseStreamingTile(int64_t /*item*/, int64_t /*to_step*/) { return nullptr; }
 
-CopyLattice ChooseWideLattice(int64_t /*item*/, int64_t /*columns*/) { return nullptr; }
+WideLattice ChooseWideLattice(int64_t /*item*/, int64_t /*columns*/) { return {nullptr, false}; }
 
 }  // namespace dlbridge
 

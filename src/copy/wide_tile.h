@@ -22,7 +22,11 @@ WideTile ChooseStreamingTile(int64_t item, int64_t to_step);
 
 // The kernel for lattices of elements of `item` bytes with so many columns, or NULL if this
 // processor or this size has none.
-CopyLattice ChooseWideLattice(int64_t item, int64_t columns);
+struct WideLattice {
+  CopyLattice copy;
+  bool has_whole_lines;  // its vectors have 64 bytes
+};
+WideLattice ChooseWideLattice(int64_t item, int64_t columns);
 
 }  // namespace dlbridge
 
