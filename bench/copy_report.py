@@ -4,7 +4,8 @@
 The target follows a figure in brackets, with "!" where it is missed. NumPy and PyTorch, if a Python
 with them is given, copy the same layouts with one thread in separate processes. Contestants take
 turns in a random order, so that other load on the machine affects all of them. They copy between
-memory that is already mapped; calls that also allocate have a separate table.
+memory that is already mapped. Each has its own, memcpy too: what one leaves in the caches helps no
+other. Calls that also allocate have a separate table.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import re
 import statistics
 import subprocess
 import sys
+from typing import NamedTuple
 
 from copy_cases import CASES, SMALL
 
@@ -44,6 +46,19 @@ class Runner:
     def close(self):
         self.process.stdin.close()
         self.process.wait()
+
+
+class Bench(NamedTuple):
+    """Two processes of copy_bench."""
+
+    memcpy: Runner
+    dlbridge: Runner
+
+
+def start_bench(binary, sizes=()):
+    """`sizes`: MiB of source and target."""
+    command = [binary, *map(str, sizes)]
+    return Bench(Runner(command), Runner(command))
 
 
 def start_peer(python, name, sizes=()):
@@ -124,7 +139,7 @@ def chosen(cases, options):
 def report_into(bench, peers, options):
     rows = []
     for case in chosen(CASES, options):
-        entries = {"memcpy": (bench, "memcpy"), "dlbridge": (bench, "into")}
+        entries = {"memcpy": (bench.memcpy, "memcpy"), "dlbridge": (bench.dlbridge, "into")}
         entries.update({peer.version: (peer, "into") for peer in peers})
         found = measure(case, entries, options.rounds, options.seconds)
         base = found.pop("memcpy")
@@ -138,7 +153,7 @@ def report_into(bench, peers, options):
 def report_whole(bench, peers, options):
     rows = []
     for case in chosen(CASES[:2] + CASES[5:7], options):
-        entries = {"memcpy": (bench, "memcpy"), "dlbridge": (bench, "copy")}
+        entries = {"memcpy": (bench.memcpy, "memcpy"), "dlbridge": (bench.dlbridge, "copy")}
         entries.update({peer.version: (peer, "copy") for peer in peers})
         found = measure(case, entries, options.rounds, options.seconds)
         base = found.pop("memcpy")
@@ -151,7 +166,10 @@ def report_whole(bench, peers, options):
 def report_small(bench, peers, options):
     rows = []
     for case in chosen(SMALL, options):
-        entries = {"malloc_free": (bench, "malloc_free"), "dlbridge": (bench, "copy")}
+        entries = {
+            "malloc_free": (bench.memcpy, "malloc_free"),
+            "dlbridge": (bench.dlbridge, "copy"),
+        }
         entries.update({peer.version: (peer, "copy") for peer in peers})
         found = measure(case, entries, options.rounds, options.seconds)
         unit = statistics.median(found.pop("malloc_free"))
@@ -172,13 +190,13 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.01, help="of memcpy in each round")
     parser.add_argument("--only", default="", help="a regular expression of titles")
     options = parser.parse_args()
-    bench = Runner([options.binary])
+    bench = start_bench(options.binary)
     peers = [start_peer(options.numpy_python, "numpy"), start_peer(options.torch_python, "torch")]
     peers = [peer for peer in peers if peer]
     print(f"Median of {options.rounds} rounds [middle half]; target in brackets, ! where missed\n")
     for report in (report_into, report_whole, report_small):
         report(bench, peers, options)
-    for runner in (bench, *peers):
+    for runner in (*bench, *peers):
         runner.close()
 
 

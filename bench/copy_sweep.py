@@ -18,7 +18,7 @@ import sys
 from typing import NamedTuple
 
 from copy_cases import Case
-from copy_report import Runner, calibrate, quartiles, start_peer
+from copy_report import calibrate, quartiles, start_bench, start_peer
 
 UNSURE = "inconclusive"
 ITEMS = (1, 2, 4, 8, 16)
@@ -90,7 +90,7 @@ def layouts(count, seed, largest):
 
 def measure(case, bench, peers, options):
     """Nanoseconds of each round by contestant."""
-    entries = {"memcpy": (bench, "memcpy"), "dlbridge": (bench, "into")}
+    entries = {"memcpy": (bench.memcpy, "memcpy"), "dlbridge": (bench.dlbridge, "into")}
     entries.update({peer.version: (peer, "into") for peer in peers})
     words = case.words()
     iterations = {
@@ -151,7 +151,7 @@ def compare(case, bench, peers, options):
 def run(cases, options):
     """The findings for all cases, with new processes."""
     sizes = memory_of(options.largest)
-    bench = Runner([options.binary, *map(str, sizes)])
+    bench = start_bench(options.binary, sizes)
     peers = [
         start_peer(options.numpy_python, "numpy", sizes),
         start_peer(options.torch_python, "torch", sizes),
@@ -164,7 +164,7 @@ def run(cases, options):
         for finding in compare(case, bench, peers, options):
             print(finding, file=sys.stderr, flush=True)
             found.append(finding)
-    for runner in (bench, *peers):
+    for runner in (*bench, *peers):
         runner.close()
     return found
 

@@ -20,6 +20,10 @@ constexpr int64_t kBlock = kBlockSide * kBlockSide;
 // The side in bytes of a block of data that is in no cache of the core: several adjacent lines of a
 // page are used soon after each other, and the pages of a block stay in the second-level TLB.
 [[maybe_unused]] constexpr int64_t kFarBytes = 1024;
+// Where each store is a whole line that bypasses the cache, it is faster to read a page of each
+// line of the source at once (measured on a processor with AVX-512), which the processor
+// prefetches.
+[[maybe_unused]] constexpr int64_t kPage = 4096;
 
 int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -306,24 +310,31 @@ class WideTransposition {
            ChooseWideTile(kItem) != nullptr;
   }
   static void Run(const Plane& plane, const char* from, char* to) {
-    const WideTile streaming = Streaming(plane, to);
-    const WideTile tile = streaming != nullptr ? streaming : ChooseWideTile(kItem);
-    if (plane.bytes >= kFar) {
+    const StreamingTile streaming = Streaming(plane, to);
+    const WideTile tile = streaming.copy != nullptr ? streaming.copy : ChooseWideTile(kItem);
+    if (streaming.has_whole_lines) {
+      Cut(WholeOf(plane), kPage / kItem, kSide,
+          [&](const Part& block) { CopyBlock<false>(plane, block, tile, from, to); });
+    } else if (plane.bytes >= kFar) {
       Cut(WholeOf(plane), kFarSide, kFarSide,
-          [&](const Part& block) { CopyBlock(plane, block, tile, from, to); });
+          [&](const Part& block) { CopyBlock<true>(plane, block, tile, from, to); });
     } else {
-      CopyBlock(plane, WholeOf(plane), tile, from, to);
+      CopyBlock<false>(plane, WholeOf(plane), tile, from, to);
     }
-    if (streaming != nullptr) {
+    if (streaming.copy != nullptr) {
       EndStreaming();
     }
   }
 
  private:
-  static WideTile Streaming(const Plane& plane, const char* to) {
+  static StreamingTile Streaming(const Plane& plane, const char* to) {
     const auto excess = reinterpret_cast<uintptr_t>(to) % kLine;
-    return plane.bytes >= kHuge && excess == 0 ? ChooseStreamingTile(kItem, plane.row.to) : nullptr;
+    if (plane.bytes < kHuge || excess != 0) {
+      return {nullptr, false};
+    }
+    return ChooseStreamingTile(kItem, plane.row.to);
   }
+  template <bool kPrefetches>
   static void CopyBlock(const Plane& plane, const Part& block, WideTile tile, const char* from,
                         char* to) {
     const int64_t rows = block.rows - block.rows % kSide;
@@ -331,7 +342,7 @@ class WideTransposition {
     for (int64_t r = block.row; r < block.row + rows; r += kSide) {
       for (int64_t c = block.column; c < block.column + columns; c += kSide) {
         const char* source = SourceAt(plane, from, r, c);
-        if (plane.bytes >= kFar) {
+        if constexpr (kPrefetches) {
           PrefetchLines<0>(source, kSide * plane.column.from, plane.column.from, kSide);
         }
         tile(source, plane.column.from, TargetAt(plane, to, r, c), plane.row.to);

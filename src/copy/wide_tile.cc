@@ -209,18 +209,19 @@ WideTile ChooseWideTile(int64_t item) {
   return level >= VectorLevel::kAvx2 ? TileOf<Parts2, false>(item) : nullptr;
 }
 
-WideTile ChooseStreamingTile(int64_t item, int64_t to_step) {
+StreamingTile ChooseStreamingTile(int64_t item, int64_t to_step) {
   constexpr int64_t kPage = 4096;
   const VectorLevel level = GetVectorLevel();
   if (to_step % kLine != 0) {
-    return nullptr;
+    return {nullptr, false};
   }
   if (level >= VectorLevel::kAvx512Vbmi) {
-    return TileOf<Parts4, true>(item);
+    return {TileOf<Parts4, true>(item), true};
   }
   // Measured: where the lines are whole pages apart, processors with AVX2 stream them slower than
   // they write them to the cache.
-  return level >= VectorLevel::kAvx2 && to_step % kPage != 0 ? TileOf<Parts2, true>(item) : nullptr;
+  const bool pays = level >= VectorLevel::kAvx2 && to_step % kPage != 0;
+  return {pays ? TileOf<Parts2, true>(item) : nullptr, false};
 }
 
 }  // namespace dlbridge
@@ -230,7 +231,9 @@ WideTile ChooseStreamingTile(int64_t item, int64_t to_step) {
 namespace dlbridge {
 
 WideTile ChooseWideTile(int64_t /*item*/) { return nullptr; }
-WideTile ChooseStreamingTile(int64_t /*item*/, int64_t /*to_step*/) { return nullptr; }
+StreamingTile ChooseStreamingTile(int64_t /*item*/, int64_t /*to_step*/) {
+  return {nullptr, false};
+}
 
 WideLattice ChooseWideLattice(int64_t /*item*/, int64_t /*columns*/) { return {nullptr, false}; }
 

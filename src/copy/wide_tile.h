@@ -18,7 +18,11 @@ WideTile ChooseWideTile(int64_t item);
 // The same with stores that bypass the cache, or NULL if they are not faster for lines of the
 // target that are so far apart. The lines must be aligned to 64 bytes, and EndStreaming of
 // stream_copy.h must be called at the end.
-WideTile ChooseStreamingTile(int64_t item, int64_t to_step);
+struct StreamingTile {
+  WideTile copy;
+  bool has_whole_lines;  // its vectors have 64 bytes
+};
+StreamingTile ChooseStreamingTile(int64_t item, int64_t to_step);
 
 // The kernel for lattices of elements of `item` bytes with so many columns, or NULL if this
 // processor or this size has none.
