@@ -57,6 +57,12 @@ struct VectorOf {
   using Indices = std::make_index_sequence<Lanes()>;
 };
 
+template <>
+struct VectorOf<Bytes16> {
+  static constexpr size_t Lanes() { return 1; }
+  using Type = VectorOf<uint64_t>::Type;
+};
+
 template <class T>
 DLBRIDGE_INLINE typename VectorOf<T>::Type Load(const char* from) {
   typename VectorOf<T>::Type vector;
@@ -117,7 +123,9 @@ DLBRIDGE_INLINE typename VectorOf<T>::Type SwapHalves(typename VectorOf<T>::Type
 // Written out for elements below 32 bits, for which gcc would split the vector.
 template <class T>
 DLBRIDGE_INLINE typename VectorOf<T>::Type ReverseLanes(typename VectorOf<T>::Type a) {
-  if constexpr (sizeof(T) == 8) {
+  if constexpr (sizeof(T) == 16) {
+    return a;
+  } else if constexpr (sizeof(T) == 8) {
     return __builtin_shufflevector(a, a, 1, 0);
   } else if constexpr (sizeof(T) == 4) {
     return __builtin_shufflevector(a, a, 3, 2, 1, 0);

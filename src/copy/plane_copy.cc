@@ -402,10 +402,10 @@ CopyPlane VectorisedFor(const Plane& plane, bool crosses) {
   if (crosses) {
     return Distance(plane.row.from) == kItem ? TransposeOf<T>(plane) : nullptr;
   }
+  if (plane.column.from == -kItem) {
+    return CopyRows<T, Reversed<T>>;
+  }
   if constexpr (sizeof(T) <= 8) {
-    if (plane.column.from == -kItem) {
-      return CopyRows<T, Reversed<T>>;
-    }
     if (plane.column.from == 2 * kItem) {
       return CopyRows<T, EverySecond<T>>;
     }
