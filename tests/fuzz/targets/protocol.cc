@@ -779,7 +779,7 @@ struct Program {
     const bool any = function == Function::kUpgrade || function == Function::kMany ||
                      function == Function::kExport;
     if (!request.to_legacy && !old.tensor.versioned && any && MayYield(old, request)) {
-      Yield(from, object);
+      GiveBack(from, object);
       return;
     }
     Owned result = request.to_legacy ? LegacyResult(old, known, request, object)
@@ -790,7 +790,7 @@ struct Program {
   }
 
   // The legacy tensor is gone, and the tensor that it was made of is the caller's again.
-  void Yield(int from, void* object) {
+  void GiveBack(int from, void* object) {
     Owned& old = At(from);
     Keep& keep = owners.keeps[static_cast<size_t>(old.keep)];
     Owned& original = At(keep.tensor);
