@@ -314,12 +314,12 @@ class WideTransposition {
     const WideTile tile = streaming.copy != nullptr ? streaming.copy : ChooseWideTile(kItem);
     if (streaming.has_whole_lines) {
       Cut(WholeOf(plane), kPage / kItem, kSide,
-          [&](const Part& block) { CopyBlock<false>(plane, block, tile, from, to); });
+          [&](const Part& block) { CopyBlock(plane, block, tile, false, from, to); });
     } else if (plane.bytes >= kFar) {
       Cut(WholeOf(plane), kFarSide, kFarSide,
-          [&](const Part& block) { CopyBlock<true>(plane, block, tile, from, to); });
+          [&](const Part& block) { CopyBlock(plane, block, tile, true, from, to); });
     } else {
-      CopyBlock<false>(plane, WholeOf(plane), tile, from, to);
+      CopyBlock(plane, WholeOf(plane), tile, false, from, to);
     }
     if (streaming.copy != nullptr) {
       EndStreaming();
@@ -334,15 +334,14 @@ class WideTransposition {
     }
     return ChooseStreamingTile(kItem, plane.row.to);
   }
-  template <bool kPrefetches>
-  static void CopyBlock(const Plane& plane, const Part& block, WideTile tile, const char* from,
-                        char* to) {
+  static void CopyBlock(const Plane& plane, const Part& block, WideTile tile, bool prefetches,
+                        const char* from, char* to) {
     const int64_t rows = block.rows - block.rows % kSide;
     const int64_t columns = block.columns - block.columns % kSide;
     for (int64_t r = block.row; r < block.row + rows; r += kSide) {
       for (int64_t c = block.column; c < block.column + columns; c += kSide) {
         const char* source = SourceAt(plane, from, r, c);
-        if constexpr (kPrefetches) {
+        if (prefetches) {
           PrefetchLines<0>(source, kSide * plane.column.from, plane.column.from, kSide);
         }
         tile(source, plane.column.from, TargetAt(plane, to, r, c), plane.row.to);
