@@ -7,6 +7,7 @@
 #ifndef _WIN32
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -33,21 +34,25 @@ constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(th
 #else
 constexpr bool kSanitized = false;
 #endif
-// Sanitizers put their own data and larger frames on a thread's stack.
-constexpr size_t kThreadStack = kSanitized ? 16 * kSmallStack : kSmallStack;
+// Sanitizers put their own data and larger frames on a thread's stack, and the C library of aarch64
+// accepts no less than 128 KiB.
+size_t ThreadStack() {
+  const auto least = static_cast<size_t>(std::max(sysconf(_SC_THREAD_STACK_MIN), 0L));
+  return std::max(kSanitized ? 16 * kSmallStack : kSmallStack, least);
+}
 
 // A thread's stack between two unreadable pages.
 class Stack {
  public:
-  Stack() : page_(std::max(PageSize(), size_t{4096})) {
-    base_ = static_cast<unsigned char*>(MapPages(kThreadStack + 2 * page_, Access::kWrite));
+  Stack() : page_(std::max(PageSize(), size_t{4096})), size_(ThreadStack()) {
+    base_ = static_cast<unsigned char*>(MapPages(size_ + 2 * page_, Access::kWrite));
     EXPECT_NE(base_, nullptr);
     EXPECT_TRUE(ProtectPages(base_, page_, Access::kNone));
-    EXPECT_TRUE(ProtectPages(base_ + page_ + kThreadStack, page_, Access::kNone));
+    EXPECT_TRUE(ProtectPages(base_ + page_ + size_, page_, Access::kNone));
   }
   Stack(const Stack&) = delete;
   Stack& operator=(const Stack&) = delete;
-  ~Stack() { UnmapPages(base_, kThreadStack + 2 * page_); }
+  ~Stack() { UnmapPages(base_, size_ + 2 * page_); }
 
   unsigned char* lowest() const { return base_ + page_; }
 
@@ -55,7 +60,7 @@ class Stack {
   void Run(const Calling& work) const {
     pthread_attr_t attributes;
     ASSERT_EQ(pthread_attr_init(&attributes), 0);
-    ASSERT_EQ(pthread_attr_setstack(&attributes, lowest(), kThreadStack), 0);
+    ASSERT_EQ(pthread_attr_setstack(&attributes, lowest(), size_), 0);
     pthread_t thread;
     const auto start = [](void* given) -> void* {
       (*static_cast<const Calling*>(given))();
@@ -68,6 +73,7 @@ class Stack {
 
  private:
   size_t page_;
+  size_t size_;
   unsigned char* base_;
 };
 
