@@ -201,27 +201,24 @@ WideLattice ChooseWideLattice(int64_t item, int64_t columns) {
   return {fills ? LatticeOf<Parts2>(item) : nullptr, false};
 }
 
-WideTile ChooseWideTile(int64_t item) {
+ChosenTile ChooseWideTile(int64_t item) {
   const VectorLevel level = GetVectorLevel();
   if (level >= VectorLevel::kAvx512Vbmi) {
-    return TileOf<Parts4, false>(item);
+    return {TileOf<Parts4, false>(item), true, false};
   }
-  return level >= VectorLevel::kAvx2 ? TileOf<Parts2, false>(item) : nullptr;
+  return {level >= VectorLevel::kAvx2 ? TileOf<Parts2, false>(item) : nullptr, false, false};
 }
 
-StreamingTile ChooseStreamingTile(int64_t item, int64_t to_step) {
+ChosenTile ChooseStreamingTile(int64_t item, int64_t to_step) {
   constexpr int64_t kPage = 4096;
   const VectorLevel level = GetVectorLevel();
-  if (to_step % kLine != 0) {
-    return {nullptr, false};
-  }
   if (level >= VectorLevel::kAvx512Vbmi) {
-    return {TileOf<Parts4, true>(item), true};
+    return {to_step % kLine == 0 ? TileOf<Parts4, true>(item) : nullptr, true, true};
   }
   // Measured: where the lines are whole pages apart, processors with AVX2 stream them slower than
   // they write them to the cache.
-  const bool pays = level >= VectorLevel::kAvx2 && to_step % kPage != 0;
-  return {pays ? TileOf<Parts2, true>(item) : nullptr, false};
+  const bool pays = level >= VectorLevel::kAvx2 && to_step % kLine == 0 && to_step % kPage != 0;
+  return {pays ? TileOf<Parts2, true>(item) : nullptr, false, true};
 }
 
 }  // namespace dlbridge
@@ -230,9 +227,9 @@ StreamingTile ChooseStreamingTile(int64_t item, int64_t to_step) {
 
 namespace dlbridge {
 
-WideTile ChooseWideTile(int64_t /*item*/) { return nullptr; }
-StreamingTile ChooseStreamingTile(int64_t /*item*/, int64_t /*to_step*/) {
-  return {nullptr, false};
+ChosenTile ChooseWideTile(int64_t /*item*/) { return {nullptr, false, false}; }
+ChosenTile ChooseStreamingTile(int64_t /*item*/, int64_t /*to_step*/) {
+  return {nullptr, false, false};
 }
 
 WideLattice ChooseWideLattice(int64_t /*item*/, int64_t /*columns*/) { return {nullptr, false}; }

@@ -12,17 +12,19 @@ namespace dlbridge {
 // Transposes a tile: as many lines as a line has elements. The steps are between lines, in bytes.
 using WideTile = void (*)(const char* from, int64_t from_step, char* to, int64_t to_step);
 
-// The kernel for elements of `item` bytes, or NULL if this processor or this size has none.
-WideTile ChooseWideTile(int64_t item);
-
-// The same with stores that bypass the cache, or NULL if they are not faster for lines of the
-// target that are so far apart. The lines must be aligned to 64 bytes, and EndStreaming of
-// stream_copy.h must be called at the end.
-struct StreamingTile {
-  WideTile copy;
+struct ChosenTile {
+  WideTile copy;         // NULL: there is none
   bool has_whole_lines;  // its vectors have 64 bytes
+  bool streams;
 };
-StreamingTile ChooseStreamingTile(int64_t item, int64_t to_step);
+
+// The kernel for elements of `item` bytes, if this processor and this size have one.
+ChosenTile ChooseWideTile(int64_t item);
+
+// The same with stores that bypass the cache, if they are faster for lines of the target that are
+// so far apart. The lines must be aligned to 64 bytes, and EndStreaming of stream_copy.h must be
+// called at the end.
+ChosenTile ChooseStreamingTile(int64_t item, int64_t to_step);
 
 // The kernel for lattices of elements of `item` bytes with so many columns, or NULL if this
 // processor or this size has none.
