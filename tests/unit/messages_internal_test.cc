@@ -2204,7 +2204,7 @@ std::vector<std::filesystem::path> CoreSources() {
   const std::filesystem::path folder = TestsFolder().parent_path() / "src/device";
   std::vector<std::filesystem::path> files = Sources();
   const auto in_folder = [&folder](const std::filesystem::path& path) {
-    return path.string().rfind(folder.string() + "/", 0) == 0;
+    return path.generic_string().rfind(folder.generic_string() + "/", 0) == 0;
   };
   files.erase(std::remove_if(files.begin(), files.end(), in_folder), files.end());
   return files;
