@@ -437,6 +437,12 @@ def make(request):
 """
 
 
+def heed_signals():
+    """A test runner in the background, or under nohup, may ignore them, which children inherit."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def hanging(tmp_path):
     """Starts the command with a library that hangs; returns it and the library's process."""
     file, begun, folder = tmp_path / "hangs.py", tmp_path / "begun", tmp_path / "files"
@@ -449,8 +455,7 @@ def hanging(tmp_path):
         env={**os.environ, "TMPDIR": str(folder)},
         stderr=subprocess.PIPE,
         text=True,
-        # A test runner in the background may ignore it, which children inherit.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=heed_signals,
     )
     while not begun.exists() and run.poll() is None:
         time.sleep(0.05)
