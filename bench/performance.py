@@ -187,8 +187,8 @@ def document(found):
         "CPU time of short batches, interleaved at random, as multiples of malloc + free of 128",
         "bytes immediately before and after each batch: `./run bench --core`. A run with more than",
         f"{100 * MOST_OTHER_WORK:.0f} % of the processors' time for other work, or in which",
-        f"malloc + free itself varies by more than {100 * MOST_SPREAD:.0f} % beside its neighbors,",
-        "decides nothing.",
+        f"malloc + free itself varies by more than {100 * MOST_SPREAD:.0f} % beside its",
+        "neighbours, decides nothing.",
     )
     yield preformatted(time_lines(found))
     yield "## Memory and growth\n"
