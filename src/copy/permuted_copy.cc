@@ -194,7 +194,6 @@ int64_t PitchOf(const Side& side) { return side.count > 1 ? Distance(side.at[1])
 // True if the lines on the other side do not fit the first-level cache: those that are pages apart
 // compete for the same place.
 bool Compete(const Side& side) {
-  constexpr int64_t kPage = 4096;
   constexpr int64_t kWays = 8;
   const int64_t pitch = PitchOf(side) | kPage;
   const int64_t grain = pitch & -pitch;  // the highest power of 2 that divides both

@@ -337,7 +337,6 @@ class WideTransposition {
   // these bypass the cache, it is faster to read a page of each line of the source at once, which
   // the processor prefetches.
   static Blocks BlocksOf(const Plane& plane, const ChosenTile& tile) {
-    constexpr int64_t kPage = 4096;
     if (plane.bytes < kFar) {
       return {plane.row.extent, plane.column.extent, false, false};
     }

@@ -9,6 +9,7 @@
 namespace dlbridge {
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
+constexpr int64_t kPage = 4096;
 // From this size in bytes the data is in no cache of the core, and lines are prefetched.
 constexpr int64_t kFar = 4 << 20;
 // From this size in bytes the target will be in no cache when it is read.

@@ -210,14 +210,16 @@ ChosenTile ChooseWideTile(int64_t item) {
 }
 
 ChosenTile ChooseStreamingTile(int64_t item, int64_t to_step) {
-  constexpr int64_t kPage = 4096;
   const VectorLevel level = GetVectorLevel();
+  if (to_step % kLine != 0) {
+    return {nullptr, false, false};
+  }
   if (level >= VectorLevel::kAvx512Vbmi) {
-    return {to_step % kLine == 0 ? TileOf<Parts4, true>(item) : nullptr, true, true};
+    return {TileOf<Parts4, true>(item), true, true};
   }
   // Measured: where the lines are whole pages apart, processors with AVX2 stream them slower than
   // they write them to the cache.
-  const bool pays = level >= VectorLevel::kAvx2 && to_step % kLine == 0 && to_step % kPage != 0;
+  const bool pays = level >= VectorLevel::kAvx2 && to_step % kPage != 0;
   return {pays ? TileOf<Parts2, true>(item) : nullptr, false, true};
 }
 

@@ -26,12 +26,13 @@ ChosenTile ChooseWideTile(int64_t item);
 // called at the end.
 ChosenTile ChooseStreamingTile(int64_t item, int64_t to_step);
 
-// The kernel for lattices of elements of `item` bytes with so many columns, or NULL if this
-// processor or this size has none.
 struct WideLattice {
-  CopyLattice copy;
+  CopyLattice copy;      // NULL: there is none
   bool has_whole_lines;  // its vectors have 64 bytes
 };
+
+// The kernel for lattices of elements of `item` bytes with so many columns, if this processor and
+// this size have one.
 WideLattice ChooseWideLattice(int64_t item, int64_t columns);
 
 }  // namespace dlbridge
