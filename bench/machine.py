@@ -27,17 +27,16 @@ class OtherWork:
     """The processor time that neither this process nor its ended children use, from now on."""
 
     def __init__(self):
-        self.start = time.monotonic(), _busy(), sum(os.times()[:4])
+        self.start, self.before = time.monotonic(), self._seconds()
 
     def part(self):
         """Its part of the time that all processors had."""
-        passed, busy, own = (
-            now - then
-            for now, then in zip(
-                (time.monotonic(), _busy(), sum(os.times()[:4])), self.start, strict=True
-            )
-        )
-        return max(0.0, busy - own) / (passed * (os.cpu_count() or 1))
+        passed = time.monotonic() - self.start
+        return max(0.0, self._seconds() - self.before) / (passed * (os.cpu_count() or 1))
+
+    @staticmethod
+    def _seconds():
+        return _busy() - sum(os.times()[:4])
 
 
 def processor():

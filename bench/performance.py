@@ -5,7 +5,6 @@ performance.py RESULTS [--out FOLDER]
 """
 
 import argparse
-import itertools
 import json
 import pathlib
 import re
@@ -18,7 +17,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plot  # noqa: E402 needs the backend
 from instructions import BATCH, SMALL, by_key  # noqa: E402
 from machine import MOST_OTHER_WORK, MOST_SPREAD  # noqa: E402
-from targets import GROWTH, ROWS, cell, table, target  # noqa: E402
+from targets import GROWTH, NDIMS, ROWS, cell, multiples, table, target  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WHY = ROOT / "bench/why.md"
@@ -131,17 +130,13 @@ def verdict(found):
 
 def time_lines(found):
     rows = {row["name"]: row for row in found["core"]}
-    multiples = {
-        (operation, ndim, "given"): row["multiple"]
-        for operation, ndim in itertools.product(ROWS, (1, 4, 8))
-        if (row := rows.get(f"{operation}/{ndim}/given"))
-    }
+    costs = multiples(found["core"])
     yield f"{'operation':<42}{'ndim':<5}{'multiple':<15}{'quartiles':<13}{'ns':>7}"
     for operation, title in ROWS.items():
-        for ndim in (1, 4, 8):
+        for ndim in NDIMS:
             row = rows.get(f"{operation}/{ndim}/given")
             if row:
-                goal = target(operation, ndim, "given", 0, multiples)
+                goal = target(operation, ndim, "given", 0, costs)
                 text = cell(row["multiple"], goal, 2, sure=not found["inconclusive"])
                 between = f"{row['low']:.2f} to {row['high']:.2f}"
                 yield f"{title:<42}{ndim:<5}{text:<15}{between:<13}{row['ns']:>7.1f}"

@@ -67,11 +67,6 @@ def spread(values):
     return (high - low) / median
 
 
-def key_of(name):
-    operation, ndim, strides = name.split("/")
-    return operation, int(ndim), strides
-
-
 def core_times(binary, arguments, rest):
     """Rows of (name, ns, quartiles of the multiple of the unit), and the spread of the unit where
     it is itself divided by those before and after it."""
@@ -93,7 +88,7 @@ def core_times(binary, arguments, rest):
 
 def print_core(rows, why):
     unit = next(row for row in rows if row["name"] == UNIT)
-    found = {key_of(row["name"]): row["multiple"] for row in rows if row["name"] != UNIT}
+    found = targets.multiples(rows)
     print(f"Multiples of malloc + free of 128 bytes ({unit['ns']:.1f} ns)")
     print("target in brackets: ! where missed, ? where the run is inconclusive")
     for line in targets.table(found, unit=0, digits=2, sure=not why):

@@ -66,6 +66,13 @@ GROWTH = {
 PERMUTED_TARGETS = {("validate", 4): (1.6, 260)}
 
 
+def multiples(rows):
+    """Maps (operation, ndim, strides) of the rows of the core to their multiple of the unit, whose
+    own row has another name."""
+    keys = ((row["name"].split("/"), row["multiple"]) for row in rows if "/" in row["name"])
+    return {(operation, int(ndim), strides): value for (operation, ndim, strides), value in keys}
+
+
 def target(operation, ndim, strides, unit, found):
     """`unit` is 0 for the multiple and 1 for instructions; None without a target."""
     if operation in LIKE:
