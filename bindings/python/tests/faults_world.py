@@ -341,9 +341,10 @@ def main(path, what, source, how):
     os.environ["DLBRIDGE_LIBCUDA"] = "/nonexistent/libcuda.so"
     failing = load(path)
     failures = Failures(failing, SOURCES[source], how == "good")
-    import dlbridge.abi  # noqa: F401 - before the hooks, which need the loaded library
-    from dlbridge import _producers, _views  # noqa: F401 - calls of _core import them: without
-    # memory, CPython's import may search for ever
+    # Before the hooks, which need the loaded library. Calls of _core import the others: without
+    # memory, CPython's import may search for ever.
+    import dlbridge.abi  # noqa: F401
+    from dlbridge import _producers, _views  # noqa: F401
 
     if failing.install() < 10:
         failures.problems.append("the library's calls are not seen")
