@@ -26,6 +26,11 @@ JOBS = str(os.cpu_count() or 1)
 KINDS = ("passed", "failed", "skipped")
 MARKS = {"passed ": "passed", "FAILED ": "failed", "skipped ": "skipped"}
 
+# The files of a package that several environments have are stored once, in uv's cache. The tests
+# write no bytecode, so it is compiled once, here.
+os.environ.setdefault("UV_CACHE_DIR", str(BUILD / "uv-cache"))
+os.environ.update(UV_COMPILE_BYTECODE="1", UV_PYTHON_DOWNLOADS="never")
+
 
 def count(session, **found):
     """Adds to the counts of a session."""
@@ -78,10 +83,10 @@ def environment(session, name, requirements):
     with locked(name):
         if not stamp.exists():
             session.log(f"installing {requirements.relative_to(ROOT)} in build/{name}")
-            virtualenv = (sys.executable, "-m", "virtualenv", "--quiet", "--python", "python3")
-            quietly(session, f"{name}-new", *virtualenv, "--clear", folder)
-            install = ("-m", "pip", "install", "--disable-pip-version-check", "--quiet")
-            quietly(session, name, python, *install, "--requirement", requirements)
+            uv = (sys.executable, "-m", "uv", "--quiet")
+            quietly(session, f"{name}-new", *uv, "venv", "--clear", "--python", "python3", folder)
+            install = ("pip", "install", "--python", python, "--requirement", requirements)
+            quietly(session, name, *uv, *install)
             stamp.touch()
     return python
 
@@ -246,10 +251,18 @@ def summary(task):
     return total
 
 
+def full_disk():
+    """A line that explains failures of a machine whose disk is full; nothing if it is not."""
+    free = shutil.disk_usage(BUILD).free >> 20
+    return f"the disk of build/ is full ({free} MiB are free)\n" if free < 500 else ""
+
+
 def main():
     (task,) = sys.argv[1:]
     total = summary(task)
     (BUILD / f"{task}.summary").write_text(" ".join(str(total[kind]) for kind in KINDS) + "\n")
+    if total["failed"]:
+        print(end=full_disk())
     print(f"{task}: " + ", ".join(f"{total[kind]} {kind}" for kind in KINDS))
     return 1 if total["failed"] else 0
 

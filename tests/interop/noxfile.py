@@ -147,7 +147,7 @@ def adapted(session):
 def bugs(session):
     """Old versions fail the check that shows a public report, and fixed versions pass it; names of
     libraries choose some."""
-    prepare(session, TESTS)
+    prepare(session, TESTS, HERE / "requirements-bugs.txt")
     program = ("python", "-B", str(HERE / "conformance/bugs.py"), str(SCRATCH / "bugs"))
     session.run(*program, *session.posargs)
 

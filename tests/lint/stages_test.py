@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/stages.py counts a skipped session of a noxfile as its caller demands. Needs nox."""
+"""tests/stages.py counts skipped sessions as their caller demands, and names a full disk. Needs nox."""
 
 import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
@@ -58,6 +59,19 @@ class SkippedSessions(unittest.TestCase):
 
     def test_they_fail_where_none_may_be_skipped(self):
         self.assertEqual(self.errors(may_skip=False), ["1 of 2 sessions failed"])
+
+
+class FullDisk(unittest.TestCase):
+    def line(self, free):
+        usage = unittest.mock.Mock(free=free)
+        with unittest.mock.patch("shutil.disk_usage", return_value=usage):
+            return stages.full_disk()
+
+    def test_it_is_named(self):
+        self.assertIn("the disk of build/ is full (12 MiB are free)", self.line(12 << 20))
+
+    def test_free_space_is_not_mentioned(self):
+        self.assertEqual(self.line(1 << 30), "")
 
 
 PLACES = ("ROOT", "LOG", "REPORTS")

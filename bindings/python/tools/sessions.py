@@ -35,7 +35,7 @@ def configure(name):
     (ROOT / "build/reports").mkdir(parents=True, exist_ok=True)
     nox.options.envdir = str(ROOT / "build/nox" / name)
     nox.options.reuse_venv = "yes"
-    nox.options.default_venv_backend = "virtualenv"
+    nox.options.default_venv_backend = "uv|virtualenv"
     nox.options.download_python = "never"
     nox.options.error_on_missing_interpreters = False
     for variable in ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONOPTIMIZE"):
