@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/stages.py counts skipped sessions as their caller demands, and names a full disk. Needs nox."""
+"""tests/stages.py counts skipped sessions as their caller demands, names a full disk; needs nox."""
 
 import pathlib
 import sys
