@@ -8,20 +8,12 @@
 #include <string>
 
 #include "dlbridge/dlbridge.h"
+#include "support/last_numbers.h"
 #include "support/scale.h"
 #include "support/tensors.h"
 
 namespace dlbridge_test {
 namespace {
-
-// [facts/statuses.toml]
-constexpr DLBridgeStatus kLastStatus = DLBRIDGE_ERROR_AMBIGUOUS;
-constexpr const char* kLastStatusName = "DLBRIDGE_ERROR_AMBIGUOUS";
-// [/facts]
-// [facts/rules.toml]
-constexpr DLBridgeRule kLastRule = DLBRIDGE_RULE_SHAPE_MISMATCH;
-constexpr const char* kLastRuleName = "SHAPE_MISMATCH";
-// [/facts]
 
 // A call that fails for an invalid `tensor`.
 DLBridgeStatus Fail(const DLTensor& tensor, DLBridgeError* error) {

@@ -14,15 +14,11 @@ def regions(facts):
     yield "tests/headers/dlpack_layout.h", "facts/dlpack.toml", _values(facts)
     yield "tests/conformance/corpus.py", "facts/rules.toml", _statuses(facts)
     yield "tests/unit/api_test.cc", "facts/functions.toml", _members(facts)
-    last = facts.statuses[-1].name
-    text = _last("Status", f"DLBRIDGE_{last}", f"DLBRIDGE_{last}")
-    yield "tests/unit/error_test.cc", "facts/statuses.toml", text
+    numbers = "tests/support/last_numbers.h"
+    last = f"DLBRIDGE_{facts.statuses[-1].name}"
+    yield numbers, "facts/statuses.toml", _last("Status", last, last)
     last = facts.rules[-1].name
-    yield (
-        "tests/unit/error_test.cc",
-        "facts/rules.toml",
-        _last("Rule", f"DLBRIDGE_RULE_{last}", last),
-    )
+    yield numbers, "facts/rules.toml", _last("Rule", f"DLBRIDGE_RULE_{last}", last)
     yield from _python(facts)
 
 
