@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Written by `dlbridge completion`.
+# Written by `dlbridge completion`; names generated from facts/*.toml by tools/facts.py.
 # shellcheck shell=bash disable=SC2207
 _dlbridge() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Written by `dlbridge completion`.
+# Written by `dlbridge completion`; names generated from facts/*.toml by tools/facts.py.
 complete -c dlbridge -f
 complete -c dlbridge -n '__fish_use_subcommand' -s h -l help -d 'print this help'
 complete -c dlbridge -n '__fish_use_subcommand' -l version -d 'print the version of the library'

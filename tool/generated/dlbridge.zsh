@@ -1,6 +1,6 @@
 #compdef dlbridge
 # SPDX-License-Identifier: Apache-2.0
-# Written by `dlbridge completion`.
+# Written by `dlbridge completion`; names generated from facts/*.toml by tools/facts.py.
 local line state
 _arguments -C \
   '-h[print this help]' \

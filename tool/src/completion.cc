@@ -52,7 +52,8 @@ std::string Quote(const std::string& text) {
 
 std::string Head(const std::string& comment) {
   return comment + " SPDX-License-Identifier: Apache-2.0\n" + comment +
-         " Written by `dlbridge completion`.\n";
+         " Written by `dlbridge completion`; names generated from facts/*.toml by "
+         "tools/facts.py.\n";
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -67,7 +67,9 @@ std::string Section(const CommandText& program, const CommandText& command) {
 
 std::string ManualPage(const CommandText& program) {
   std::string text = ".\\\" SPDX-License-Identifier: Apache-2.0\n";
-  text += ".\\\" Written by `dlbridge manual`.\n";
+  text +=
+      ".\\\" Written by `dlbridge manual`; version generated from facts/*.toml by "
+      "tools/facts.py.\n";
   text += ".TH DLBRIDGE 1 \"\" dlbridge \"User Commands\"\n";
   text += ".SH NAME\ndlbridge \\- look at the library, explain rules, and check tensors in files\n";
   text += ".SH SYNOPSIS\n";

@@ -26,6 +26,7 @@ def all_of(root, facts):
     source = {name: _find(root, "src", name) for name in SOURCES}
     yield from _whole(root, facts, source)
     yield tool.PATH, tool.table(facts)
+    yield from tool.scripts(root, facts)
     found = {}
     for path, mark, body in _regions(facts, source):
         text = found.get(path) or (root / path).read_text()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The texts of the command-line tool that the library does not have: those of `dlbridge explain`,
-and the names of flags, properties and states."""
+and the names of flags, properties and states. Also the facts in the files that the tool writes."""
 
 import re
 
@@ -91,3 +91,15 @@ def _names(items, bits):
         f" {string(one.doc)}}},\n"
         for one in items
     )
+
+
+# Files that the built tool writes. Two parts of them are facts, which this script keeps up to date:
+# the words that complete `dlbridge explain`, and the default of `dlbridge check --dlpack`.
+SCRIPTS = tuple(f"tool/generated/dlbridge.{name}" for name in ("bash", "fish", "zsh", "1"))
+
+
+def scripts(root, facts):
+    names = " ".join(one.name for one in (*facts.rules[1:], *facts.statuses))
+    for path in SCRIPTS:
+        text = re.sub(r"[A-Z0-9_]+(?: [A-Z0-9_]+){9,}", names, (root / path).read_text())
+        yield path, re.sub(r"(\(default\\?: )[\d.]+", rf"\g<1>{facts.dlpack['default']}", text)
