@@ -7,6 +7,7 @@ from typing import NamedTuple, Optional
 
 HEADER = "include/dlbridge/dlbridge.h"
 CHANGELOG = "CHANGELOG.md"
+MODEL = "tests/fuzz/model/codes.h"
 
 
 class Edit(NamedTuple):
@@ -85,6 +86,13 @@ DTYPE = (
         what="fact",
     ),
     Edit(
+        MODEL,
+        '    {19, "float3_e1m1fn", kNever, 3},\n',
+        '    {18, "bcomplex", kNever, 0},\n',
+        after=True,
+        what="model",
+    ),
+    Edit(
         "tests/unit/decisions_test.cc",
         "TEST(DtypeWidth, IsFixedForTheNewCode) {\n"
         "  EXPECT_EQ(LegacyRule(DtypeSpec(Dtype(kDLFloat3_e1m1fn, 4))),\n"
@@ -101,6 +109,13 @@ DEVICE = (
         '\n[Abacus]\ncode = 22\nsince = "upstream"\ndoc = "Beads on wires."\nname = "abacus"\n'
         'data = "unknown"\nhost_like = false\nreadable = "no"\n',
         what="fact",
+    ),
+    Edit(
+        MODEL,
+        "    {22, \"abacus\", kNever, '?', DLBRIDGE_NO},\n",
+        "    {21, \"ascend\", kNever, '?', DLBRIDGE_UNDECIDED},\n",
+        after=True,
+        what="model",
     ),
     Edit(
         "tests/unit/decisions_test.cc",

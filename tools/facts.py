@@ -50,7 +50,9 @@ def check(root):
     complaints = [*functions.unknown(root)]
     more, changed = differing(root)
     fact = load.read(root)
-    complaints += more or [*usage.unused(root, fact), *usage.stated(root, fact)]
+    complaints += more or [
+        *usage.unused(root, fact), *usage.unmodelled(root, fact), *usage.stated(root, fact)
+    ]  # fmt: skip
     for path, new in changed.items():
         old = (root / path).read_text()
         line, difference = text.first_difference(old, new)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds facts that are not used: items that no source or no test names."""
+"""Finds facts that are not used: items that no source, no test or no model names."""
 
 import re
 
@@ -23,6 +23,19 @@ def unused(root, facts):
                 yield f"src: nothing uses {fact}; edit {source}"
             if prefix + one.name not in tests:
                 yield f"tests: no test names {fact}; edit {test}"
+
+
+# The fuzz targets compare the library with tables that are written by hand.
+MODEL = "tests/fuzz/model/codes.h"
+
+
+def unmodelled(root, facts):
+    text = (root / MODEL).read_text()
+    for name in ("dtypes", "devices"):
+        for one in getattr(facts, name):
+            row = f'{{{one.number}, "{one["name"]}",'
+            if row not in text:
+                yield f"{MODEL}: no row '{row} ...' for {one.name} of facts/{name}.toml; add it"
 
 
 # The files, written by hand, that state a release of DLPack for users to read.

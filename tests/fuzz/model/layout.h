@@ -5,11 +5,11 @@
 #define DLBRIDGE_TESTS_FUZZ_MODEL_LAYOUT_H_
 
 #include <cstdint>
-#include <cstring>
 #include <set>
 #include <vector>
 
 #include "dlbridge/dlbridge.h"
+#include "fuzz/model/codes.h"
 
 namespace dlbridge_fuzz {
 
@@ -18,68 +18,8 @@ __extension__ typedef __int128 Wide;
 // The outcomes of a call that breaks several rules: any of these statuses. None: it must succeed.
 using Statuses = std::set<DLBridgeStatus>;
 
-// What is known of a device type.
-struct DeviceFacts {
-  bool known;      // to DLPack 1.3
-  bool host_like;  // its id is 0
-  char data;       // 'a' address, 'h' handle, '?' not specified
-  uint32_t minor;  // of the first DLPack 1 release that has it; 0 also for older ones
-};
-inline DeviceFacts FactsOf(int32_t type) {
-  switch (type) {
-    case kDLCPU:
-    case kDLCUDAHost:
-    case kDLROCMHost:
-    case kDLCUDAManaged:
-      return {true, true, 'a', 0};
-    case kDLCUDA:
-    case kDLROCM:
-    case kDLOneAPI:
-      return {true, false, 'a', 0};
-    case kDLOpenCL:
-    case kDLVulkan:
-    case kDLMetal:
-    case kDLVPI:
-    case kDLWebGPU:
-      return {true, false, 'h', 0};
-    case kDLExtDev:
-    case kDLHexagon:
-    case kDLMAIA:
-      return {true, false, '?', 0};
-    case kDLTrn:
-      return {true, false, '?', 2};
-    default:
-      return {false, false, '?', 0};
-  }
-}
-
-// The type as an integer: a fuzzed value need not be one of the enumeration.
-inline int32_t TypeOf(const DLDevice& device) {
-  int32_t type = 0;
-  std::memcpy(&type, &device, sizeof type);
-  return type;
-}
-inline DLDevice MakeDevice(int32_t type, int32_t id) {
-  const int32_t fields[] = {type, id};
-  DLDevice device;
-  std::memcpy(&device, fields, sizeof device);
-  return device;
-}
-
-// The only width of a dtype code in bits; 0: any.
-inline unsigned WidthOf(uint8_t code) {
-  if (code == kDLBfloat) {
-    return 16;
-  }
-  if (code == kDLBool || (code >= kDLFloat8_e3m4 && code <= kDLFloat8_e8m0fnu)) {
-    return 8;
-  }
-  return code == kDLFloat6_e2m3fn || code == kDLFloat6_e3m2fn ? 6
-                                                              : (code == kDLFloat4_e2m1fn ? 4 : 0);
-}
-
 inline bool IsValidDtype(DLDataType dtype) {
-  const unsigned width = WidthOf(dtype.code);
+  const unsigned width = DemandedBits(dtype.code);
   return dtype.bits != 0 && dtype.lanes != 0 && dtype.lanes < 0x8000 &&
          (width == 0 || width == dtype.bits);
 }
@@ -92,14 +32,10 @@ inline int64_t ItemBitsOf(DLDataType dtype, uint64_t flags) {
 // The status of codes and flags that DLPack 1.`minor` does not have.
 inline void AddCodes(DLDevice device, DLDataType dtype, uint64_t flags, uint32_t minor,
                      Statuses* out) {
-  const DeviceFacts facts = FactsOf(TypeOf(device));
-  if (!facts.known || dtype.code > kDLFloat4_e2m1fn || flags > 7) {
+  const uint64_t needed = NeededRelease(dtype.code, TypeOf(device), flags);
+  if (needed == kNever) {
     out->insert(DLBRIDGE_ERROR_UNKNOWN_CODE);
-    return;
-  }
-  const bool newer =
-      dtype.code > kDLBool || (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
-  if ((newer ? 1U : 0U) > minor || facts.minor > minor) {
+  } else if (needed > Release(1, minor)) {
     out->insert(DLBRIDGE_ERROR_VERSION);
   }
 }
@@ -160,12 +96,12 @@ inline void AddLayout(const LayoutModel& layout, DLDevice device, const void* da
   if (layout.negative || layout.empty) {
     return;
   }
-  const char kind = FactsOf(TypeOf(device)).data;
-  const Wide start = (kind == 'a' ? static_cast<Wide>(reinterpret_cast<uintptr_t>(data)) : 0) +
+  const int32_t type = TypeOf(device);
+  const Wide start = (IsAddress(type) ? static_cast<Wide>(reinterpret_cast<uintptr_t>(data)) : 0) +
                      static_cast<Wide>(byte_offset);
   const Wide most = static_cast<Wide>(UINT64_MAX);
   if (data == nullptr || start > most || start + layout.end > most ||
-      (kind != '?' && start + layout.begin < 0)) {
+      ((IsAddress(type) || IsHandle(type)) && start + layout.begin < 0)) {
     out->insert(DLBRIDGE_ERROR_INVALID_TENSOR);
   }
 }

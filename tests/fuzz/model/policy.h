@@ -8,6 +8,7 @@
 #include <string>
 
 #include "dlbridge/dlbridge.h"
+#include "fuzz/model/codes.h"
 #include "fuzz/support/input.h"
 #include "fuzz/support/memory.h"
 
@@ -99,6 +100,7 @@ inline void AddPolicyFaults(const DLBridgePolicy& policy, Statuses* out) {
   }
 }
 
+// The moduli do not grow with the tables of codes.h: the seeds would change their meaning.
 inline DLDataType TakeDtype(Input* input) {
   const uint8_t way = input->Byte();
   if (way < 96) {
@@ -106,10 +108,9 @@ inline DLDataType TakeDtype(Input* input) {
   }
   if (way < 224) {
     const auto code = static_cast<uint8_t>(way % 19);
-    static constexpr uint8_t kFixed[] = {0, 0, 0, 0, 16, 0, 8, 8, 8, 8, 8, 8, 8, 8, 8, 6, 6, 4, 0};
-    const uint8_t bits = kFixed[code] != 0
-                             ? kFixed[code]
-                             : input->Pick<uint8_t>({8, 16, 32, 64, 128, 1, 2, 4, 3, 24, 12});
+    const auto demanded = static_cast<uint8_t>(DemandedBits(code));
+    const uint8_t bits =
+        demanded != 0 ? demanded : input->Pick<uint8_t>({8, 16, 32, 64, 128, 1, 2, 4, 3, 24, 12});
     return {code, bits, input->Pick<uint16_t>({1, 1, 1, 2, 3, 4})};
   }
   return {input->Byte(), input->Byte(),

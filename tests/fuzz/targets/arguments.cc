@@ -1037,7 +1037,7 @@ void HostAccessible(Input* input) {
   const int32_t plain = dlbridge_host_accessible(type, nullptr);
   CheckEqual("the same answer", plain, dlbridge_host_accessible(type, &answer));
   CheckEqual("1 exactly for YES", answer == DLBRIDGE_YES, plain == 1);
-  CheckEqual("memory of the host", FactsOf(type).host_like, answer == DLBRIDGE_YES);
+  CheckEqual("memory of the host", IsHostLike(type), answer == DLBRIDGE_YES);
   CheckEqual("no tensor", DLBRIDGE_KIND_UNKNOWN, dlbridge_identify(nullptr));
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dlbridge/dlbridge.h"
+#include "fuzz/model/codes.h"
 #include "fuzz/support/check.h"
 #include "fuzz/support/hidden_drivers.h"
 #include "fuzz/support/input.h"
@@ -21,13 +22,6 @@ constexpr int32_t kFirstDevice = 700;
 constexpr int32_t kDevicesOfThread = 3;
 constexpr int kMostSteps = 60;
 constexpr uint32_t kLasting = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_PRIVATE;
-
-DLDevice MakeDevice(int32_t type, int32_t id) {
-  const int32_t fields[] = {type, id};
-  DLDevice device;
-  std::memcpy(&device, fields, sizeof device);
-  return device;
-}
 
 // The type of the entries of a device.
 int32_t KeyOf(int32_t type) {
@@ -157,7 +151,7 @@ class Program {
                                          {DLBRIDGE_BACKEND_CUDA, kDLCUDA},
                                          {DLBRIDGE_BACKEND_HIP, kDLROCM}});
     entry.backend = kind.backend;
-    entry.device = MakeDevice(kind.type, TakeId());
+    entry.device = ToDevice(kind.type, TakeId());
     entry.native_device = 1 + input_.Below(2);
     const bool ordinals = kind.backend <= DLBRIDGE_BACKEND_HIP;
     entry.context = kind.backend == DLBRIDGE_BACKEND_HIP
@@ -195,7 +189,7 @@ class Program {
         entry->properties = DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_REPLACE;
         return DLBRIDGE_ERROR_INVALID_ARGUMENT;
       case 5:
-        entry->device = MakeDevice(input_.Pick({kDLCPU, kDLCUDAHost, kDLMetal}), 1);
+        entry->device = ToDevice(input_.Pick({kDLCPU, kDLCUDAHost, kDLMetal}), 1);
         return DLBRIDGE_ERROR_INVALID_ARGUMENT;
       case 6:
         entry->device.device_id = -1 - static_cast<int32_t>(input_.Byte());
@@ -296,9 +290,9 @@ class Program {
   void Find() {
     const int32_t type = input_.Pick(
         {kDLOneAPI, kDLOpenCL, kDLCUDA, kDLROCM, kDLCUDAHost, kDLCUDAManaged, kDLROCMHost, kDLCPU});
-    const DLDevice device = MakeDevice(type, TakeId());
+    const DLDevice device = ToDevice(type, TakeId());
     const uint64_t context = input_.Below(5);
-    const List& list = *ListOf(MakeDevice(KeyOf(type), device.device_id));
+    const List& list = *ListOf(ToDevice(KeyOf(type), device.device_id));
     const auto at = std::find_if(list.begin(), list.end(), [&](uint64_t id) {
       return context == 0 || known_[id].entry.context == context;
     });
@@ -344,7 +338,7 @@ class Program {
   // Reads the devices of the other thread.
   void Peek() {
     const int32_t other = 2 * kFirstDevice + 100 - first_device_;
-    const DLDevice device = MakeDevice(kDLOneAPI, other + static_cast<int32_t>(input_.Below(3)));
+    const DLDevice device = ToDevice(kDLOneAPI, other + static_cast<int32_t>(input_.Below(3)));
     DLBridgeContextEntry found = DLBRIDGE_CONTEXT_ENTRY_INIT;
     const DLBridgeStatus status =
         dlbridge_context_table_v1()->find(device, input_.Below(4), &found);

@@ -24,8 +24,6 @@
 namespace dlbridge_fuzz {
 namespace {
 
-constexpr uint64_t kReadOnly = DLPACK_FLAG_BITMASK_READ_ONLY;
-constexpr uint64_t kCopied = DLPACK_FLAG_BITMASK_IS_COPIED;
 constexpr size_t kHead = 104;
 constexpr int kSealShrink = 2;
 

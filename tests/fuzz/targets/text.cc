@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of dtypes and devices, one-line descriptions of tensors, versions and kinds, against tables
-// written by hand.
+// Names of dtypes and devices, one-line descriptions of tensors, versions and kinds, against the
+// tables of model/codes.h.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -9,6 +9,7 @@
 #include "fuzz/model/policy.h"
 #include "fuzz/model/tensor.h"
 #include "fuzz/support/error.h"
+#include "support/last_numbers.h"
 
 namespace dlbridge_fuzz {
 namespace {
@@ -20,51 +21,26 @@ GuardedMemory& Memory() {
 
 // ---------------------------------------------------------------------------------------- names
 
-const char* const kDtypes[] = {"int",
-                               "uint",
-                               "float",
-                               "opaque",
-                               "bfloat",
-                               "complex",
-                               "bool",
-                               "float8_e3m4",
-                               "float8_e4m3",
-                               "float8_e4m3b11fnuz",
-                               "float8_e4m3fn",
-                               "float8_e4m3fnuz",
-                               "float8_e5m2",
-                               "float8_e5m2fnuz",
-                               "float8_e8m0fnu",
-                               "float6_e2m3fn",
-                               "float6_e3m2fn",
-                               "float4_e2m1fn",
-                               "bcomplex"};
-const char* const kDevices[] = {
-    nullptr,   "cpu",  "cuda", "cuda_host", "opencl",   nullptr,        nullptr,  "vulkan",
-    "metal",   "vpi",  "rocm", "rocm_host", "ext_dev",  "cuda_managed", "oneapi", "webgpu",
-    "hexagon", "maia", "trn",  "tpu",       "tpu_host", "ascend"};
-
 std::string Numbers(DLDataType dtype) {
   return "dtype(" + std::to_string(dtype.code) + "," + std::to_string(dtype.bits) + "," +
          std::to_string(dtype.lanes) + ")";
 }
 
 std::string NameOf(DLDataType dtype) {
-  const unsigned demanded = DemandedBits(dtype.code);
-  if (dtype.code >= std::size(kDtypes) || dtype.bits == 0 || dtype.lanes == 0 ||
-      (demanded != 0 && demanded != dtype.bits)) {
+  const DtypeRow& row = RowOf(kDtypeRows, dtype.code);
+  if (row.name == nullptr || dtype.bits == 0 || dtype.lanes == 0 ||
+      (row.bits != 0 && row.bits != dtype.bits)) {
     return Numbers(dtype);
   }
-  std::string name = kDtypes[dtype.code];
-  const bool has_width = demanded == 0 || name == "bfloat";
+  std::string name = row.name;
+  const bool has_width = row.bits == 0 || name == "bfloat";
   name += has_width ? std::to_string(dtype.bits) : "";
   return name + (dtype.lanes == 1 ? "" : "x" + std::to_string(dtype.lanes));
 }
 
 std::string TypeName(int32_t type) {
-  const bool named =
-      type >= 0 && static_cast<size_t>(type) < std::size(kDevices) && kDevices[type] != nullptr;
-  return named ? kDevices[type] : "device(" + std::to_string(type) + ")";
+  const char* name = RowOf(kDeviceRows, type).name;
+  return name != nullptr ? name : "device(" + std::to_string(type) + ")";
 }
 std::string NameOf(int32_t type, int32_t id) { return TypeName(type) + ":" + std::to_string(id); }
 
@@ -295,8 +271,8 @@ void TestIdentify(Input* input) {
 
 void TestNumbers(Input* input) {
   const int32_t number = input->OneIn(2) ? input->Any<int32_t>() : input->Byte() % 64;
-  const bool status = number >= 0 && number <= DLBRIDGE_ERROR_AMBIGUOUS;
-  const bool rule = number >= 0 && number <= DLBRIDGE_RULE_SHAPE_MISMATCH;
+  const bool status = number >= 0 && number <= dlbridge_test::kLastStatus;
+  const bool rule = number >= 0 && number <= dlbridge_test::kLastRule;
   CheckEqual("a status has a name", status,
              std::strcmp(dlbridge_status_name(number), "UNKNOWN_STATUS") != 0);
   CheckEqual("a rule has a name", rule,
@@ -305,12 +281,8 @@ void TestNumbers(Input* input) {
         dlbridge_status_text(number)[0] != 0 && dlbridge_rule_text(number)[0] != 0);
   DLBridgeAnswer answer = 77;
   const int32_t readable = dlbridge_host_accessible(number, &answer);
-  const bool unknown =
-      DeviceRelease(number) == kNever || number == 12 || number == 14 || number == 16;
   CheckEqual("host_accessible", IsHostLike(number) ? 1 : 0, readable);
-  CheckEqual("its answer",
-             IsHostLike(number) ? DLBRIDGE_YES : (unknown ? DLBRIDGE_UNDECIDED : DLBRIDGE_NO),
-             answer);
+  CheckEqual("its answer", RowOf(kDeviceRows, number).readable, answer);
   CheckEqual("storage size of an illegal ndim", number < 0 || number > 64,
              dlbridge_upgrade_storage_size(number) == 0);
 }

@@ -18,9 +18,6 @@
 namespace dlbridge_fuzz {
 namespace {
 
-constexpr uint64_t kReadOnly = DLPACK_FLAG_BITMASK_READ_ONLY;
-constexpr uint64_t kCopied = DLPACK_FLAG_BITMASK_IS_COPIED;
-constexpr uint64_t kPadded = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
 constexpr int32_t kTableDevice = 500;  // an id that no other program registers
 
 GuardedMemory& Blocks() {
@@ -32,7 +29,7 @@ GuardedMemory& Blocks() {
 
 // The parts that wrap and allocate have in common.
 struct Common {
-  DLDevice device = MakeDevice(kDLCPU, 0);
+  DLDevice device = ToDevice(kDLCPU, 0);
   DLDataType dtype = {kDLFloat, 32, 1};
   DLPackVersion version = {0, 0};
   uint64_t flags = 0;
@@ -42,7 +39,7 @@ struct Common {
 
 DLDevice TakeDevice(Input* input) {
   const int32_t type = input->OneIn(4) ? static_cast<int32_t>(input->Between(-1, 30)) : kDLCPU;
-  return MakeDevice(type, input->OneIn(8) ? static_cast<int32_t>(input->Between(-2, 3)) : 0);
+  return ToDevice(type, input->OneIn(8) ? static_cast<int32_t>(input->Between(-2, 3)) : 0);
 }
 
 DLDataType TakeDtype(Input* input) {
@@ -211,7 +208,7 @@ int32_t ImpliedKind(int32_t type) {
   if (type == kDLOpenCL) {
     return DLBRIDGE_BUFFER_CL_MEM;
   }
-  return FactsOf(type).data == 'h' ? DLBRIDGE_BUFFER_HANDLE : DLBRIDGE_BUFFER_ADDRESS;
+  return IsHandle(type) ? DLBRIDGE_BUFFER_HANDLE : DLBRIDGE_BUFFER_ADDRESS;
 }
 
 bool IsBackendOf(int32_t backend, int32_t type) {
@@ -381,7 +378,7 @@ void CheckWrapped(const Wrapped& wrapped, const DLTensor& tensor) {
   const bool compact = !wrapped.has_strides && !layout.empty && !layout.negative && layout.fits;
   const bool kept = wrapped.has_strides && !emptied;
   CheckAxes(tensor, wrapped.common.shape, compact || kept ? &wrapped.strides : nullptr);
-  const bool host = FactsOf(TypeOf(spec.device)).host_like;
+  const bool host = IsHostLike(TypeOf(spec.device));
   CheckEqual("the device type", TypeOf(spec.device), TypeOf(tensor.device));
   CheckEqual("the device id", host && spec.device.device_id > 0 ? 0 : spec.device.device_id,
              tensor.device.device_id);
@@ -464,7 +461,7 @@ void WrapInContext(Input* input) {
   Ended ended;
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
   entry.backend = input->Flag() ? DLBRIDGE_BACKEND_LEVEL_ZERO : DLBRIDGE_BACKEND_OPENCL;
-  entry.device = MakeDevice(kDLOneAPI, kTableDevice);
+  entry.device = ToDevice(kDLOneAPI, kTableDevice);
   entry.native_device = 1;
   entry.context = 2;
   entry.release = ReleaseEntry;
@@ -549,7 +546,7 @@ void TakeRequest(Input* input, Allocator* allocator, Request* request) {
   spec->options &= ~uint32_t{DLBRIDGE_ALLOCATE_SHAREABLE};  // the target `ipc` has it
   spec->ndim = common.ndim;
   spec->dtype = common.dtype;
-  spec->device = input->OneIn(8) ? MakeDevice(0, 0) : common.device;
+  spec->device = input->OneIn(8) ? ToDevice(0, 0) : common.device;
   spec->alignment = input->OneIn(4) ? uint64_t{1} << input->Below(14) : 0;
   spec->alignment = input->OneIn(64) ? input->Any<uint64_t>() : spec->alignment;
   // AddressSanitizer allocates up to 2^40 bytes, alignment included, and writes an eighth of that.
@@ -583,7 +580,7 @@ Statuses ExpectAllocated(const Request& request, const Allocator& allocator) {
   Statuses statuses = ExpectCommon(common, spec.shape == nullptr);
   const int32_t type = TypeOf(spec.device);
   const bool is_default = type == 0 && spec.device.device_id == 0;
-  const DLDevice device = is_default ? MakeDevice(kDLCPU, 0) : spec.device;
+  const DLDevice device = is_default ? ToDevice(kDLCPU, 0) : spec.device;
   const bool power = (spec.alignment & (spec.alignment - 1)) == 0;
   const bool given = spec.allocator != nullptr;
   if ((spec.options & 0xffU) != 0 || !power ||
