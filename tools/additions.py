@@ -28,27 +28,36 @@ class Edit(NamedTuple):
         return old.replace(self.anchor, new, 1)
 
 
+# By default no tensor breaks a new rule. This one explains a rejection that had none, at a level
+# that a policy must ask for. The model of the fuzz targets needs no edit: they ask no driver.
 RULE = (
     Edit(
         "facts/rules.toml",
-        '\n[NDIM_ODD]\nnumber = 46\nsince = "0.3.0"\nstatus = "ERROR_POLICY"\n'
-        'doc = "ndim is even"\nsource = "policy"\ntext = "ndim is odd"\nexpected = "an even ndim"\n'
-        'found = "%i"\nremedy = "reshape it"\nwhy = "Pairs."\nfix = "Add an axis of extent 1."\n',
+        '\n[HANDLE_DRIVER]\nnumber = 46\nsince = "0.3.0"\nstatus = "ERROR_UNSUPPORTED"\n'
+        'doc = "A driver describes the handle of the tensor"\nsource = "level DEVICE"\n'
+        'text = "no driver describes the handle"\nexpected = "an address or a cl_mem"\n'
+        'found = "a handle of %d"\nremedy = "validate it at a lower level"\n'
+        'why = "Only OpenCL describes its handles."\nfix = "Validate the metadata."\n',
         what="fact",
     ),
     Edit(
         "src/validate/rules.h",
-        "\n  if (view.tensor.ndim % 2 != 0 &&\n"
-        "      sink->Broken({DLBRIDGE_RULE_NDIM_ODD, kNoAxis, 0, Bits(view.tensor.ndim)})) {\n"
-        "    return false;\n  }",
-        "bool CheckLayoutDemands(const LayoutView& view, const Policy& policy, Sink* sink) {",
-        after=True,
+        "  const int32_t type = TypeOf(tensor.device);\n"
+        "  if (DeviceTypeOf(type).data == DataIs::kHandle && type != kDLOpenCL &&\n"
+        "      sink->Broken({DLBRIDGE_RULE_HANDLE_DRIVER, kNoAxis, 0, Bits(type)})) {\n"
+        "    return false;\n  }\n",
+        "  const TouchedMemory memory = {",
         what="check",
     ),
     Edit(
         "tests/unit/messages_internal_test.cc",
-        '    {DLBRIDGE_RULE_NDIM_ODD, "an even ndim", "1", "reshape it",\n'
-        "     [](Error* error) { return Validate(TensorSpec({3}), error); }},\n",
+        '    {DLBRIDGE_RULE_HANDLE_DRIVER, "an address or a cl_mem", "a handle of metal",\n'
+        '     "validate it at a lower level",\n'
+        "     [](Error* error) {\n"
+        "       DLBridgePolicy policy = Policy();\n"
+        "       policy.level = DLBRIDGE_LEVEL_DEVICE;\n"
+        "       return Validate(SpecOf(Dtype(kDLFloat, 32), Device(kDLMetal)), error, policy);\n"
+        "     }},\n",
         "    {DLBRIDGE_RULE_SHAPE_MISMATCH,",
         what="test",
     ),
