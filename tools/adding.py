@@ -4,15 +4,16 @@
 
 In a scratch copy of the repository it makes the edits of additions.py, runs facts.py write and runs
 the quick checks. Then it leaves out each edit in turn: a check must fail, and the output names it.
+At the end it makes all edits together, builds the preset dev and runs the tests of what was added.
 
 adding.py [NAME ...]   all additions, or those whose names begin with one of the arguments
 """
 
+import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import additions
@@ -22,8 +23,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import checkout  # noqa: E402 needs the path above
 
+# Always the same folder: a path in a command line would keep ccache from finding the objects.
+COPY = ROOT / "build/adding/copy"
 LIMITS = {"rule": 3, "status": 3, "dtype code": 3, "device type": 3, "C function": 8}
-LANGUAGES = ("C++", "Rust", "Go", "Python")
 # Sources that a change of the facts can break. They compile in seconds.
 SOURCES = ("status.cc", "dtype.cc", "device.cc", "version.cc", "api.cc", "validate.cc", "format.cc")
 PKG_CONFIG = """\
@@ -40,6 +42,7 @@ class Copy:
 
     def __init__(self, folder):
         self.root = Path(folder)
+        shutil.rmtree(self.root, ignore_errors=True)
         checkout.copy(self.root)
         (self.root / "build").mkdir(exist_ok=True)
         if (ROOT / "build/abi-venv").exists():
@@ -68,7 +71,8 @@ class Copy:
 
     def run(self, *command, folder="", **environment):
         """The output of a command that fails; empty if it succeeds."""
-        environment = {**os.environ, **environment}
+        ccache = CCACHE if shutil.which("ccache") else {}
+        environment = {**ccache, **os.environ, **environment}
         done = subprocess.run(
             command, cwd=self.root / folder, env=environment, capture_output=True, text=True
         )
@@ -167,6 +171,61 @@ def gist(said):
     return next((line for line in lines if "error" in line), lines[0])
 
 
+# ---- The build ---------------------------------------------------------------------------------
+
+PRESET = ("cmake", "--preset", "dev", "-DDLBRIDGE_BUILD_BENCH=OFF", "-DDLBRIDGE_INTEROP_TESTS=OFF")
+BUILD = ("cmake", "--build", "build/dev", "--target")
+RUNNER = "build/dev/tests/conformance/runner_test"
+# The tests that facts decide, beside the replays of the fuzz targets.
+DECIDED = {"messages_internal_test", "decisions_test", "error_test", "runner_test",
+           "corpus_as_generated", "tool_program_test"}  # fmt: skip
+# The tests that call each function, by their row.
+ROWS = {"stack_test", "seccomp_test"}
+# What builds the program of a test that is a script.
+SCRIPTS = {"tool_program_test": ("dlbridge_tool",), "corpus_as_generated": ()}
+# As ./run sets them.
+CCACHE = {
+    "CMAKE_C_COMPILER_LAUNCHER": "ccache",
+    "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
+    "CCACHE_DIR": str(ROOT / "build/ccache"),
+    "CCACHE_BASEDIR": "/",
+    "CCACHE_NOHASHDIR": "1",
+    "CCACHE_DEPEND": "1",
+    "CCACHE_SLOPPINESS": "pch_defines,time_macros,locale",
+}
+
+
+def tests_of_additions(copy):
+    """The tests of the build folder that the additions can break, sorted."""
+    show = ("ctest", "--test-dir", "build/dev", "--show-only=json-v1")
+    shown = subprocess.run(show, check=True, cwd=copy.root, capture_output=True, text=True).stdout
+    labels = {test["name"]: test.get("properties", ()) for test in json.loads(shown)["tests"]}
+    replays = {name for name, found in labels.items()
+               if {"name": "LABELS", "value": ["fuzz"]} in found}  # fmt: skip
+    edited = {Path(name).stem for name in copy.changed() if name.startswith("tests/unit/")}
+    wanted = DECIDED | ROWS | edited | replays
+    for name in sorted(wanted - set(labels)):
+        print(f"not built, so not tested: {name}")
+    return sorted(wanted & set(labels))
+
+
+def works(copy, edits):
+    """Makes all edits at once, since a build takes minutes. True if the tests pass."""
+    copy.reset()
+    copy.make(edits)
+    said = regenerate(copy) or copy.run(*PRESET)
+    if not said:
+        names = tests_of_additions(copy)
+        targets = [target for name in names for target in SCRIPTS.get(name, (name,))]
+        record = (sys.executable, "-B", "tests/conformance/generate.py", "--runner", RUNNER)
+        test = ("ctest", "--test-dir", "build/dev", "--output-on-failure", "--parallel", "2")
+        test += ("--tests-regex", f"^({'|'.join(names)})$")
+        print(f"\nbuilding the additions and {len(names)} tests", flush=True)
+        said = copy.run(*BUILD, *targets) or copy.run(*record) or copy.run(*test)
+    print("\n".join(said.splitlines()[-60:]) or "all of them pass")
+    return not said
+
+
 # ---- The measurement ----------------------------------------------------------------------------
 
 
@@ -224,17 +283,19 @@ def main():
         if "define DLBRIDGE_VERSION_STRING" in line
     )
     wanted = tuple(sys.argv[1:]) or ("",)
-    skipped = [tool for tool in TOOLCHAINS if not shutil.which(tool)]
+    skipped = [tool for tool in (*TOOLCHAINS, "cmake", "ninja") if not shutil.which(tool)]
     print(f"not installed, so not checked: {', '.join(skipped)}" if skipped else "all toolchains")
-    with tempfile.TemporaryDirectory(prefix="adding-") as folder:
-        copy = Copy(folder)
-        results = {
-            name: measure(copy, name, edits)
-            for name, edits in additions.all_of(version).items()
-            if name.startswith(wanted)
-        }
-    failed = [name for name, good in results.items() if not good]
-    print(f"\n{len(results)} additions" + (f"; FAILED: {', '.join(failed)}" if failed else ""))
+    chosen = {
+        name: edits for name, edits in additions.all_of(version).items() if name.startswith(wanted)
+    }
+    copy = Copy(COPY)
+    failed = [name for name, edits in chosen.items() if not measure(copy, name, edits)]
+    if not {"cmake", "ninja"} & set(skipped):
+        together = [edit for edits in chosen.values() for edit in edits]
+        failed += [] if works(copy, together) else ["the build"]
+    if not failed:
+        shutil.rmtree(COPY)
+    print(f"\n{len(chosen)} additions" + (f"; FAILED: {', '.join(failed)}" if failed else ""))
     return 1 if failed else 0
 
 
