@@ -97,6 +97,10 @@ def repository(copy):
     return copy.run(str(python), "-B", "tests/lint/check_repo.py")
 
 
+def places(copy):
+    return copy.run(sys.executable, "-B", "tools/entry_points.py")
+
+
 def scenarios(copy):
     return copy.run(sys.executable, "-B", "tests/faults/coverage.py")
 
@@ -148,7 +152,7 @@ def go(copy):
     )
 
 
-CHECKS = (facts, repository, scenarios, corpus, changelog, core, cpp, tests)
+CHECKS = (facts, repository, places, scenarios, corpus, changelog, core, cpp, tests)
 TOOLCHAINS = {"cargo": rust, "go": go}
 
 
@@ -178,11 +182,12 @@ BUILD = ("cmake", "--build", "build/dev", "--target")
 RUNNER = "build/dev/tests/conformance/runner_test"
 # The tests that facts decide, beside the replays of the fuzz targets.
 DECIDED = {"messages_internal_test", "decisions_test", "error_test", "runner_test",
-           "corpus_as_generated", "tool_program_test"}  # fmt: skip
+           "corpus_as_generated", "hostile_as_generated", "tool_program_test"}  # fmt: skip
 # The tests that call each function, by their row.
 ROWS = {"stack_test", "seccomp_test"}
 # What builds the program of a test that is a script.
-SCRIPTS = {"tool_program_test": ("dlbridge_tool",), "corpus_as_generated": ()}
+SCRIPTS = {"tool_program_test": ("dlbridge_tool",), "corpus_as_generated": (),
+           "hostile_as_generated": ()}  # fmt: skip
 # As ./run sets them.
 CCACHE = {
     "CMAKE_C_COMPILER_LAUNCHER": "ccache",
@@ -218,10 +223,12 @@ def works(copy, edits):
         names = tests_of_additions(copy)
         targets = [target for name in names for target in SCRIPTS.get(name, (name,))]
         record = (sys.executable, "-B", "tests/conformance/generate.py", "--runner", RUNNER)
+        hostile = (sys.executable, "-B", "conformance/hostile.py")
         test = ("ctest", "--test-dir", "build/dev", "--output-on-failure", "--parallel", "2")
         test += ("--tests-regex", f"^({'|'.join(names)})$")
         print(f"\nbuilding the additions and {len(names)} tests", flush=True)
-        said = copy.run(*BUILD, *targets) or copy.run(*record) or copy.run(*test)
+        said = copy.run(*BUILD, *targets)
+        said = said or copy.run(*record) or copy.run(*hostile) or copy.run(*test)
     print("\n".join(said.splitlines()[-60:]) or "all of them pass")
     return not said
 

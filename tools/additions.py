@@ -136,11 +136,11 @@ DEVICE = (
     ),
 )
 
-PROTOTYPE = "int32_t dlbridge_twice(int32_t value)"
+PROTOTYPE = "int32_t dlbridge_version_twice(int32_t value)"
 
 
 def function(version):
-    """dlbridge_twice, new in `version`."""
+    """dlbridge_version_twice, new in `version`."""
     return (
         Edit(
             HEADER,
@@ -157,20 +157,20 @@ def function(version):
         ),
         Edit(
             "tests/support/every_function.h",
-            "  call([] { EXPECT_EQ(dlbridge_twice(2), 4); });\n",
+            "  call([] { EXPECT_EQ(dlbridge_version_twice(2), 4); });\n",
             "inline void CallConstants(const Caller& call) {\n",
             after=True,
             what="test",
         ),
         Edit(
             "tests/support/every_function.h",
-            "twice ",
+            "version_twice ",
             "upgrade_storage_size version version_string",
             what="test",
         ),
         Edit(
             CHANGELOG,
-            "- `dlbridge_twice`.\n",
+            "- `dlbridge_version_twice`.\n",
             " (unreleased)\n\n",
             after=True,
             what="changelog",
@@ -178,8 +178,8 @@ def function(version):
         Edit(
             "bindings/cpp/include/dlbridge/hpp/describe.hpp",
             "\n/// Twice the value.\n"
-            "inline std::int32_t twice(std::int32_t value) noexcept {\n"
-            "  return abi::twice(value);\n}\n",
+            "inline std::int32_t version_twice(std::int32_t value) noexcept {\n"
+            "  return abi::version_twice(value);\n}\n",
             "newest_dlpack() noexcept { return abi::dlpack_version(); }\n",
             after=True,
             what="C++",
@@ -188,7 +188,7 @@ def function(version):
             "bindings/rust/dlbridge/src/values.rs",
             "    /// Twice the value.\n    #[must_use]\n    pub fn twice(value: i32) -> i32 {\n"
             "        // SAFETY: takes any integer.\n"
-            "        unsafe { sys::dlbridge_twice(value) }\n    }\n\n",
+            "        unsafe { sys::dlbridge_version_twice(value) }\n    }\n\n",
             "impl Version {\n",
             after=True,
             what="Rust",
@@ -197,14 +197,15 @@ def function(version):
             "bindings/go/protocol.go",
             "\n// Twice is twice the value.\n"
             "func Twice(value int32) int32 {\n"
-            "\treturn int32(C.dlbridge_twice(C.int32_t(value)))\n}\n",
+            "\treturn int32(C.dlbridge_version_twice(C.int32_t(value)))\n}\n",
             "func NewestVersion() Version { return versionOf(C.dlbridge_dlpack_version()) }\n",
             after=True,
             what="Go",
         ),
         Edit(
             "bindings/python/src/describe/text.cc",
-            '  module->def("twice", dlbridge_twice, nb::arg("value"), "Twice the value.");\n',
+            '  module->def("version_twice", dlbridge_version_twice, nb::arg("value"),\n'
+            '              "Twice the value.");\n',
             '  module->def("status_name",',
             what="Python",
         ),

@@ -249,7 +249,7 @@ def added_without_since(copy):
 @change("a function added without the symbol list", "symbols", recorded=True)
 def added_without_symbol_list(copy):
     function_added(copy)
-    copy.remove_line("abi/symbols.txt", "dlbridge_twice")
+    copy.remove_line("abi/symbols.txt", "dlbridge_version_twice")
 
 
 @change("a function added without the changelog", "changelog", recorded=True)
@@ -753,7 +753,7 @@ def nodelete_dropped(copy):
 @change("the nodes of the map in another order", "node-chain", recorded=True)
 def nodes_reordered(copy):
     function_added(copy)
-    last = f"{copy.node()} {{\n  global:\n    dlbridge_twice;\n}}"
+    last = f"{copy.node()} {{\n  global:\n    dlbridge_version_twice;\n}}"
     before = re.findall(r"^(DLBRIDGE_\d+\.\d+) \{", copy.read(MAP), re.MULTILINE)[-2]
     copy.replace(MAP, f"{last} {before};", "")
     copy.write(MAP, f"{last};\n{copy.read(MAP)}")
