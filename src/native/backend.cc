@@ -6,6 +6,7 @@
 
 #include "describe/boundary.h"
 #include "describe/device.h"
+#include "describe/known_values.h"
 #include "native/fork.h"
 #include "support/lock.h"
 #include "support/text.h"
@@ -314,7 +315,7 @@ DLBridgeStatus dlbridge_backend_info(DLBridgeBackend backend, DLBridgeBackendInf
   DLBRIDGE_TRY(dlbridge::CheckOut(out, "out", error));
   const dlbridge::Backend* found = dlbridge::FindBackend(backend);
   if (found == nullptr) {
-    return dlbridge::RejectEnum(error, "backend", "must be one of CPU (1) to OPENCL (5)", backend,
+    return dlbridge::RejectEnum(error, "backend", "must be one of " DLBRIDGE_LIST_BACKEND, backend,
                                 dlbridge::kLastBackend);
   }
   const dlbridge::Report* report = nullptr;

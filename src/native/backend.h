@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "describe/known_values.h"
 #include "dlbridge/dlbridge.h"
 #include "native/fork.h"
 #include "support/checked.h"
@@ -206,12 +207,8 @@ extern const Backend kCpuBackend;
 DLBRIDGE_DRIVERS(DLBRIDGE_DECLARE)
 #undef DLBRIDGE_DECLARE
 
-// The ids are 0 (none), 1 (CPU), and those of the drivers. The first driver has the id after CPU.
-// [facts/enums.toml BACKEND]
-constexpr DLBridgeBackend kLastBackend = DLBRIDGE_BACKEND_OPENCL;
-// [/facts]
-
-// The backend of an id, or NULL.
+// The backend of an id, or NULL. The ids are 0 (none), 1 (CPU), and those of the drivers up to
+// kLastBackend. The first driver has the id after CPU.
 const Backend* FindBackend(DLBridgeBackend id);
 
 // The backends that a DLPack device type can belong to, in the order in which they are asked: two

@@ -3,6 +3,7 @@
 
 #include "describe/boundary.h"
 #include "describe/device.h"
+#include "describe/known_values.h"
 #include "describe/required.h"
 #include "native/backend.h"
 #include "native/stream.h"
@@ -14,8 +15,6 @@
 namespace dlbridge {
 namespace {
 
-constexpr uint32_t kKnownOptions = DLBRIDGE_COPY_ALLOW_STAGING | DLBRIDGE_COPY_SHAREABLE;
-
 bool HasTarget(const DLBridgeCopySpec& spec) { return spec.target.handle != 0; }
 
 DLBridgeStatus CheckTargetBuffer(const DLBridgeCopySpec& spec, DLBridgeError* error) {
@@ -23,7 +22,7 @@ DLBridgeStatus CheckTargetBuffer(const DLBridgeCopySpec& spec, DLBridgeError* er
   if (spec.target.kind != DLBRIDGE_BUFFER_DEFAULT && spec.target.kind != ImpliedBufferKind(type)) {
     return RejectEnum(error, "spec.target.kind",
                       "must be 0, or CL_MEM (2) for OpenCL, else ADDRESS (1)", spec.target.kind,
-                      DLBRIDGE_BUFFER_HANDLE);
+                      kLastBuffer);
   }
   DLBRIDGE_TRY(CheckReserved(spec.target.reserved, "spec.target", error));
   if (!IsBackendOf(spec.target.backend, type)) {
@@ -212,7 +211,7 @@ DLBridgeStatus CheckFlags(uint64_t flags, const char* argument, DLBridgeError* e
 }
 
 DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckOptionBits(spec.options, kKnownOptions, "spec.options", error));
+  DLBRIDGE_TRY(CheckOptionBits(spec.options, kKnownCopyBits, "spec.options", error));
   DLBRIDGE_TRY(CheckResultVersion(spec.version, "spec.version", error));
   if (spec.device.device_id < 0) {
     return Reject(error,

@@ -4,6 +4,7 @@
 
 #include "describe/boundary.h"
 #include "describe/device.h"
+#include "describe/known_values.h"
 #include "describe/required.h"
 #include "native/backend.h"
 #include "native/descriptor.h"
@@ -16,8 +17,6 @@
 namespace dlbridge {
 
 namespace {
-
-constexpr uint32_t kKnownOptions = DLBRIDGE_IPC_READ_ONLY;
 
 // The result of an export.
 struct Export {
@@ -238,7 +237,7 @@ DLBridgeStatus CheckSpecStream(const DLBridgeStream* stream, DLBridgeError* erro
 DLBridgeStatus ReadExportSpec(const DLBridgeIpcExportSpec* source, DLBridgeIpcExportSpec* spec,
                               DLBridgeError* error) {
   DLBRIDGE_TRY(ReadStruct(source, "spec", spec, error));
-  DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownOptions, "spec.options", error));
+  DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownIpcBits, "spec.options", error));
   if (spec->buffer == nullptr && spec->buffer_size != 0) {
     return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer",
                        "must not be NULL with a non-zero buffer_size", spec->buffer_size);
@@ -452,7 +451,7 @@ DLBridgeStatus MakeImported(const Descriptor& peer, const DLBridgeIpcImportSpec&
 DLBridgeStatus ReadImportSpec(const DLBridgeIpcImportSpec* source, DLBridgeIpcImportSpec* spec,
                               DLBridgeError* error) {
   DLBRIDGE_TRY(ReadStruct(source, "spec", spec, error));
-  DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownOptions, "spec.options", error));
+  DLBRIDGE_TRY(CheckOptionBits(spec->options, kKnownIpcBits, "spec.options", error));
   if (spec->buffer == nullptr) {
     return RejectArgument(error, "spec.buffer", "is not set");
   }

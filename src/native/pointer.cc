@@ -5,6 +5,7 @@
 
 #include "describe/boundary.h"
 #include "describe/device.h"
+#include "describe/known_values.h"
 #include "native/backend.h"
 #include "validate/device_facts.h"
 
@@ -113,10 +114,10 @@ DLBridgeStatus CheckBuffer(const DLBridgeBuffer& buffer, DLDevice label, DLBridg
   if (buffer.kind != DLBRIDGE_BUFFER_ADDRESS && buffer.kind != DLBRIDGE_BUFFER_CL_MEM) {
     return RejectEnum(error, "buffer.kind",
                       "must be ADDRESS (1) or CL_MEM (2): no driver describes other handles",
-                      buffer.kind, DLBRIDGE_BUFFER_HANDLE);
+                      buffer.kind, kLastBuffer);
   }
   if (buffer.backend != DLBRIDGE_BACKEND_NONE && FindBackend(buffer.backend) == nullptr) {
-    return RejectEnum(error, "buffer.backend", "must be NONE (0) or one of CPU (1) to OPENCL (5)",
+    return RejectEnum(error, "buffer.backend", "must be NONE (0) or one of " DLBRIDGE_LIST_BACKEND,
                       buffer.backend, kLastBackend);
   }
   if (buffer.kind == DLBRIDGE_BUFFER_CL_MEM && buffer.handle == 0) {
@@ -244,7 +245,7 @@ namespace {
 // Checks the struct and reads its options. PEERS needs a struct that has the field.
 DLBridgeStatus ReadPointerOptions(const DLBridgePointerInfo* out, uint32_t* options,
                                   DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckOut(out, DLBRIDGE_POINTER_INFO_PEERS, "out", options, error));
+  DLBRIDGE_TRY(CheckOut(out, kKnownPointerInfoBits, "out", options, error));
   if ((*options & DLBRIDGE_POINTER_INFO_PEERS) != 0 && SizeOf(out) < sizeof *out) {
     return RejectSize(error, "out.struct_size", sizeof *out, SizeOf(out));
   }

@@ -2,6 +2,7 @@
 // Releases a tensor when streams have done the work that uses it.
 #include "describe/boundary.h"
 #include "describe/device.h"
+#include "describe/known_values.h"
 #include "native/backend.h"
 #include "native/pending.h"
 #include "native/stream.h"
@@ -20,8 +21,7 @@ struct Streams {
 DLBridgeStatus CheckKind(DLBridgeKind kind, DLBridgeError* error) {
   return kind == DLBRIDGE_KIND_LEGACY || kind == DLBRIDGE_KIND_VERSIONED
              ? DLBRIDGE_OK
-             : RejectEnum(error, "kind", "must be LEGACY (1) or VERSIONED (2)", kind,
-                          DLBRIDGE_KIND_AMBIGUOUS);
+             : RejectEnum(error, "kind", "must be LEGACY (1) or VERSIONED (2)", kind, kLastKind);
 }
 
 // The name of a stream in messages.

@@ -4,14 +4,12 @@
 
 #include "describe/boundary.h"
 #include "describe/device.h"
+#include "describe/known_values.h"
 #include "native/backend.h"
 #include "support/text.h"
 
 namespace dlbridge {
 namespace {
-
-constexpr uint32_t kHandoffOptions =
-    DLBRIDGE_HANDOFF_ALLOW_HOST_WAIT | DLBRIDGE_HANDOFF_ALLOW_CAPTURE;
 
 DLBridgeStream MakeStream(DLBridgeBackend backend, int32_t kind, DLDevice device, uint64_t handle) {
   return {backend, kind, device, handle, 0, 0};
@@ -81,9 +79,7 @@ DLBridgeStatus CheckQueue(const DLBridgeStream& stream, const char* argument,
                           DLBridgeError* error) {
   const Backend* backend = FindBackend(stream.backend);
   if (backend == nullptr || backend->synchronize == nullptr) {
-    return RejectEnum(error, argument,
-                      "must have the backend of its queue: CUDA (2), HIP (3), LEVEL_ZERO (4) or "
-                      "OPENCL (5)",
+    return RejectEnum(error, argument, "must have the backend of its queue: " DLBRIDGE_LIST_DRIVER,
                       stream.backend, kLastBackend);
   }
   const bool list = stream.kind == DLBRIDGE_STREAM_IMMEDIATE_LIST;
@@ -115,9 +111,9 @@ DLBridgeStatus CheckStream(const DLBridgeStream& stream, const char* argument,
     return DLBRIDGE_OK;
   }
   if (!IsQueue(stream)) {
-    return RejectValue(
-        error, stream.kind < 0 ? DLBRIDGE_ERROR_INVALID_ARGUMENT : DLBRIDGE_ERROR_TOO_NEW, argument,
-        "must be of kind HOST (1), NO_SYNC (2), QUEUE (3) or IMMEDIATE_LIST (4)", stream.kind);
+    return RejectValue(error,
+                       stream.kind < 0 ? DLBRIDGE_ERROR_INVALID_ARGUMENT : DLBRIDGE_ERROR_TOO_NEW,
+                       argument, "must be of kind " DLBRIDGE_LIST_STREAM, stream.kind);
   }
   return CheckQueue(stream, argument, error);
 }
@@ -192,7 +188,7 @@ DLBridgeStatus dlbridge_stream_handoff(const DLBridgeStream* producer,
                                        DLBridgeError* error) {
   DLBRIDGE_REQUIRE(producer);
   DLBRIDGE_REQUIRE(consumer);
-  DLBRIDGE_TRY(dlbridge::CheckOptionBits(options, dlbridge::kHandoffOptions, "options", error));
+  DLBRIDGE_TRY(dlbridge::CheckOptionBits(options, dlbridge::kKnownHandoffBits, "options", error));
   DLBRIDGE_TRY(dlbridge::CheckStream(*producer, "producer", error));
   DLBRIDGE_TRY(dlbridge::CheckStream(*consumer, "consumer", error));
   if (!dlbridge::IsQueue(*producer) || consumer->kind == DLBRIDGE_STREAM_NO_SYNC) {

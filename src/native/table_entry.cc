@@ -2,15 +2,13 @@
 // Checks an entry of the context table: docs/context-table.md, `add`.
 #include "describe/boundary.h"
 #include "describe/device.h"
+#include "describe/known_values.h"
 #include "native/backend.h"
 #include "native/table.h"
 #include "support/text.h"
 
 namespace dlbridge {
 namespace {
-
-constexpr uint32_t kKnownFlags = DLBRIDGE_CONTEXT_DEFAULT | DLBRIDGE_CONTEXT_REPLACE |
-                                 DLBRIDGE_CONTEXT_ENUMERATED | DLBRIDGE_CONTEXT_PRIVATE;
 
 bool IsKey(int32_t device_type) {
   return device_type == kDLCUDA || device_type == kDLROCM || device_type == kDLOpenCL ||
@@ -87,10 +85,9 @@ DLBridgeStatus CheckUnknown(const DLBridgeContextEntry& entry, DLBridgeError* er
       return RejectTooNew("entry.reserved", "must be zero", word, error);
     }
   }
-  if ((entry.properties & ~kKnownFlags) != 0) {
-    return RejectTooNew("entry.properties",
-                        "must have no bits but DEFAULT, REPLACE, ENUMERATED, PRIVATE",
-                        entry.properties & ~kKnownFlags, error);
+  if ((entry.properties & ~kKnownContextBits) != 0) {
+    return RejectTooNew("entry.properties", "must have no bits but " DLBRIDGE_LIST_CONTEXT,
+                        entry.properties & ~kKnownContextBits, error);
   }
   return DLBRIDGE_OK;
 }

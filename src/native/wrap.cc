@@ -2,6 +2,7 @@
 // Tensors of native memory: a pointer or handle, and the callback that releases it.
 #include "describe/boundary.h"
 #include "describe/device.h"
+#include "describe/known_values.h"
 #include "native/backend.h"
 #include "native/table.h"
 #include "protocol/convert.h"
@@ -11,10 +12,6 @@
 
 namespace dlbridge {
 namespace {
-
-constexpr uint32_t kKnownOptions = DLBRIDGE_WRAP_SKIP_VALIDATION | DLBRIDGE_WRAP_PIN_PRODUCER |
-                                   DLBRIDGE_WRAP_RETAIN | DLBRIDGE_WRAP_LIMIT_BUFFER |
-                                   DLBRIDGE_WRAP_RELEASE_ON_STREAM;
 
 constexpr uint32_t kSkip = DLBRIDGE_CONVERT_SKIP_VALIDATION;
 
@@ -34,7 +31,7 @@ DLBridgeStatus CheckNative(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
         error, "spec.buffer.kind",
         "must be 0, or CL_MEM (2) for OpenCL, HANDLE (3) for Vulkan, Metal, WebGPU and VPI, else "
         "ADDRESS (1); turn SVM and USM into a cl_mem with CL_MEM_USE_HOST_PTR",
-        spec.buffer.kind, DLBRIDGE_BUFFER_HANDLE);
+        spec.buffer.kind, kLastBuffer);
   }
   DLBRIDGE_TRY(CheckReserved(spec.buffer.reserved, "spec.buffer", error));
   if (!IsBackendOf(spec.buffer.backend, type)) {
@@ -48,7 +45,7 @@ DLBridgeStatus CheckNative(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
 }
 
 DLBridgeStatus CheckWrapOptions(const DLBridgeWrapSpec& spec, DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckOptionBits(spec.options, kKnownOptions, "spec.options", error));
+  DLBRIDGE_TRY(CheckOptionBits(spec.options, kKnownWrapBits, "spec.options", error));
   DLBRIDGE_TRY(CheckResultVersion(spec.version, "spec.version", error));
   if (spec.buffer_size != 0 && !Has(spec, DLBRIDGE_WRAP_LIMIT_BUFFER)) {
     return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "spec.buffer_size",

@@ -2,6 +2,7 @@
 #include "tensor/allocate.h"
 
 #include "describe/boundary.h"
+#include "describe/known_values.h"
 #include "describe/required.h"
 #include "support/load.h"
 #include "support/memory.h"
@@ -104,7 +105,7 @@ DLBridgeStatus FillAllocated(const NewTensor& tensor, const Inside& inside, Node
 
 DLBridgeStatus CheckAllocateOptions(const DLBridgeAllocateSpec& spec, DLDevice device,
                                     DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckOptionBits(spec.options, DLBRIDGE_ALLOCATE_SHAREABLE, "spec.options", error));
+  DLBRIDGE_TRY(CheckOptionBits(spec.options, kKnownAllocateBits, "spec.options", error));
   if (spec.options != 0 && spec.allocator != nullptr) {
     return RejectArgument(error, "spec.options",
                           "has DLBRIDGE_ALLOCATE_SHAREABLE, which needs the CPU and no allocator, "

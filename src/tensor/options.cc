@@ -2,16 +2,10 @@
 #include "tensor/options.h"
 
 #include "describe/boundary.h"
+#include "describe/known_values.h"
 
 namespace dlbridge {
 namespace {
-
-constexpr uint32_t kKnownOptions =
-    DLBRIDGE_CONVERT_SKIP_VALIDATION | DLBRIDGE_CONVERT_VOUCH_WRITABLE |
-    DLBRIDGE_CONVERT_ALLOW_UNKNOWN | DLBRIDGE_CONVERT_CANONICAL |
-    DLBRIDGE_CONVERT_FOLD_BYTE_OFFSET | DLBRIDGE_CONVERT_COPY | DLBRIDGE_CONVERT_DROP_READ_ONLY |
-    DLBRIDGE_CONVERT_DROP_PADDED | DLBRIDGE_CONVERT_ALLOW_NEWER_CODES |
-    DLBRIDGE_CONVERT_PIN_PRODUCER;
 
 DLBridgeStatus CheckVersion(DLPackVersion version, Target target, DLBridgeError* error) {
   if (target == Target::kVersioned) {
@@ -24,7 +18,7 @@ DLBridgeStatus CheckVersion(DLPackVersion version, Target target, DLBridgeError*
 
 DLBridgeStatus CheckOptions(const DLBridgeConvertOptions& options, Target target,
                             DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckOptionBits(options.options, kKnownOptions, "options.options", error));
+  DLBRIDGE_TRY(CheckOptionBits(options.options, kKnownConvertBits, "options.options", error));
   DLBRIDGE_TRY(CheckVersion(options.version, target, error));
   if (options.policy != nullptr && (options.options & DLBRIDGE_CONVERT_SKIP_VALIDATION) != 0) {
     return RejectArgument(error, "options.policy",

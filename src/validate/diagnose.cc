@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports every finding on a tensor, by the rules that validation uses.
 #include "describe/boundary.h"
+#include "describe/known_values.h"
 #include "validate/rules.h"
 
 namespace dlbridge {
@@ -83,7 +84,7 @@ DLBridgeStatus dlbridge_diagnose(const void* tensor, DLBridgeKind kind, uint64_t
   }
   if (kind < DLBRIDGE_KIND_LEGACY || kind > DLBRIDGE_KIND_BORROWED) {
     return dlbridge::RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "kind",
-                                 "must be LEGACY (1), VERSIONED (2) or BORROWED (3)", kind);
+                                 "must be " DLBRIDGE_LIST_KIND, kind);
   }
   if (kind != DLBRIDGE_KIND_BORROWED && tensor_flags != 0) {
     return dlbridge::RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "tensor_flags",

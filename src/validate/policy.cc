@@ -2,14 +2,11 @@
 #include "validate/policy.h"
 
 #include "describe/boundary.h"
+#include "describe/known_values.h"
 #include "support/text.h"
 
 namespace dlbridge {
 namespace {
-
-// [facts/enums.toml POLICY]
-constexpr uint32_t kKnownOptions = 0xfff00;
-// [/facts]
 
 // Options that demand nothing beyond the default policy.
 constexpr uint32_t kPermissions =
@@ -19,18 +16,16 @@ constexpr uint32_t kPermissions =
 bool Has(const DLBridgePolicy& policy, uint32_t option) { return (policy.options & option) != 0; }
 
 DLBridgeStatus CheckRanges(const DLBridgePolicy& policy, DLBridgeError* error) {
-  if (policy.level < DLBRIDGE_LEVEL_DEFAULT || policy.level > DLBRIDGE_LEVEL_DEVICE) {
-    return RejectEnum(error, "policy.level",
-                      "must be STRUCT (1), METADATA (2), DEVICE (3) or 0 for METADATA",
-                      policy.level, DLBRIDGE_LEVEL_DEVICE);
+  if (policy.level < DLBRIDGE_LEVEL_DEFAULT || policy.level > kLastLevel) {
+    return RejectEnum(error, "policy.level", "must be " DLBRIDGE_LIST_LEVEL, policy.level,
+                      kLastLevel);
   }
   if (policy.version.major > kMajor) {
     return RejectVersion(error, "policy.version", "must be of major 0 or 1", policy.version);
   }
-  if (policy.contiguity < DLBRIDGE_CONTIGUITY_ANY ||
-      policy.contiguity > DLBRIDGE_CONTIGUITY_C_OR_F) {
-    return RejectEnum(error, "policy.contiguity", "must be ANY (0), C (1), F (2) or C_OR_F (3)",
-                      policy.contiguity, DLBRIDGE_CONTIGUITY_C_OR_F);
+  if (policy.contiguity < DLBRIDGE_CONTIGUITY_ANY || policy.contiguity > kLastContiguity) {
+    return RejectEnum(error, "policy.contiguity", "must be " DLBRIDGE_LIST_CONTIGUITY,
+                      policy.contiguity, kLastContiguity);
   }
   if (policy.alignment != 0 && !IsPowerOfTwo(policy.alignment)) {
     return RejectValue(error, DLBRIDGE_ERROR_INVALID_ARGUMENT, "policy.alignment",
@@ -147,7 +142,7 @@ Version VersionOf(DLPackVersion version) {
 }
 
 DLBridgeStatus CheckPolicy(const DLBridgePolicy& policy, DLBridgeError* error) {
-  DLBRIDGE_TRY(CheckOptionBits(policy.options, kKnownOptions, "policy.options", error));
+  DLBRIDGE_TRY(CheckOptionBits(policy.options, kKnownPolicyBits, "policy.options", error));
   DLBRIDGE_TRY(CheckRanges(policy, error));
   DLBRIDGE_TRY(CheckNdimLimits(policy, error));
   DLBRIDGE_TRY(CheckShape(policy, error));

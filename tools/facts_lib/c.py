@@ -275,7 +275,6 @@ STATUS_TABLE = """\
 
 
 def status_table(facts, path):
-    guard = f"DLBRIDGE_{re.sub(r'[^A-Z]', '_', path.upper())}_"
     rows = [f"  X({one.name}, {string(one['text'])})" for one in facts.statuses]
     keys = ("text", "expected", "found", "remedy")
     rules_ = [
@@ -285,7 +284,7 @@ def status_table(facts, path):
         for one in facts.rules
     ]
     tables = {"statuses": " \\\n".join(rows), "rules": " \\\n".join(rules_)}
-    return STATUS_TABLE.format(guard=guard, **tables)
+    return STATUS_TABLE.format(guard=_guard(path), **tables)
 
 
 def _version(since):
@@ -315,16 +314,97 @@ def _device_row(one):
     return f"    {{{string(one['name'])}, {_version(one.since)}, {data}, {host}, {answer}}},\n"
 
 
-def last_backend(facts):
-    backends = facts.group("BACKEND")
-    last = f"{backends.prefix}{backends.members[-1].name}"
-    return f"constexpr DLBridgeBackend kLastBackend = {last};\n"
+KNOWN_VALUES = """\
+// Generated from facts/enums.toml by tools/facts.py; do not edit.
+// SPDX-License-Identifier: Apache-2.0
+// The bits and values that callers can pass. Others are errors, TOO_NEW if a newer library may know
+// them.
+#ifndef {guard}
+#define {guard}
+
+#include "dlbridge/dlbridge.h"
+
+// clang-format off
+
+namespace dlbridge {{
+
+// All bits of a set.
+{masks}
+// The greatest value of an enumeration.
+{last}
+}}  // namespace dlbridge
+
+// Lists for messages.
+{lists}
+// clang-format on
+
+#endif  // {guard}
+"""
+# The groups whose constants messages list.
+LISTED = ("KIND", "LEVEL", "CONTIGUITY", "BACKEND", "STREAM", "CONTEXT")
+# Names of the value 0 of a field that is not set.
+UNSET = ("UNKNOWN", "NONE")
+LONGEST_LIST = 4
 
 
-def known_options(facts, group):
-    """All bits of a group."""
-    bits = sum(1 << one.number for one in facts.group(group).members)
-    return f"constexpr uint32_t kKnownOptions = {bits:#x};\n"
+def known_values(facts, path):
+    passed = [one for one in facts.groups if not one["returned"]]
+    masks = [_constant("Known", one, "Bits", hex(_mask(one)), "uint32_t")
+             for one in passed if one["bits"]]  # fmt: skip
+    last = [_constant("Last", one, "", one.prefix + one.members[-1].name, "int32_t")
+            for one in passed if not one["bits"]]  # fmt: skip
+    lists = [(name, _accepted(facts.group(name))) for name in LISTED]
+    return KNOWN_VALUES.format(
+        guard=_guard(path),
+        masks="".join(masks),
+        last="".join(last),
+        lists="".join(_list(name, text) for name, text in [*lists, _drivers(facts)]),
+    )
+
+
+def _guard(path):
+    return f"DLBRIDGE_{re.sub(r'[^A-Z]', '_', path.upper())}_"
+
+
+def _mask(group):
+    return sum(1 << one.number for one in group.members)
+
+
+def _constant(first, group, last, value, kind):
+    words = "".join(word.capitalize() for word in group.name.split("_"))
+    return f"constexpr {kind} k{first}{words}{last} = {value};\n"
+
+
+def _list(name, text):
+    return f"#define DLBRIDGE_LIST_{name} {string(text)}\n"
+
+
+def _accepted(group):
+    """The names of bits, or the names and numbers of values. A field that is not set has the value
+    DEFAULT, whose comment is the name of the value that it stands for."""
+    members = [one for one in group.members if not one["returned"] and one.name not in UNSET]
+    if group["bits"]:
+        return ", ".join(one.name for one in members)
+    default = [one for one in members if one.name == "DEFAULT"]
+    texts = [_labelled(one) for one in members if one not in default]
+    return _alternatives(texts + [f"0 for {one.doc.rstrip('.')}" for one in default])
+
+
+def _drivers(facts):
+    """The backends other than the host, which call a driver."""
+    backends = [one for one in facts.group("BACKEND").members if one.name not in (*UNSET, "CPU")]
+    return "DRIVER", _alternatives([_labelled(one) for one in backends])
+
+
+def _labelled(one):
+    return f"{one.name} ({one.number})"
+
+
+def _alternatives(texts):
+    """All alternatives, or the ends of the range if there are too many for a message."""
+    if len(texts) > LONGEST_LIST:
+        return f"{texts[0]} to {texts[-1]}"
+    return f"{', '.join(texts[:-1])} or {texts[-1]}"
 
 
 def versions(facts):

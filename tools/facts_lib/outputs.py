@@ -8,7 +8,7 @@ HEADER = "include/dlbridge/dlbridge.h"
 DLPACK = "include/dlbridge/dlpack.h"
 CPYTHON = "include/dlbridge/cpython"
 SOURCES = (
-    "status_table.h", "dtype.h", "device.h", "version.h", "backend.h", "policy.cc", "api.cc",
+    "status_table.h", "known_values.h", "dtype.h", "device.h", "version.h", "api.cc",
     "dlbridge.map",
 )  # fmt: skip
 
@@ -44,6 +44,7 @@ def all_of(root, facts):
 
 def _whole(root, facts, source):
     yield source["status_table.h"], c.status_table(facts, source["status_table.h"])
+    yield source["known_values.h"], c.known_values(facts, source["known_values.h"])
     yield source["dlbridge.map"], c.version_script(facts)
     yield "abi/symbols.txt", c.symbols(facts)
     # The source archive of a release has no debian/.
@@ -60,8 +61,6 @@ def _regions(facts, source):
     yield source["dtype.h"], "facts/dtypes.toml", c.dtype_table(facts)
     yield source["device.h"], "facts/devices.toml", c.device_table(facts)
     yield source["version.h"], "facts/dlpack.toml", c.versions(facts)
-    yield source["backend.h"], "facts/enums.toml BACKEND", c.last_backend(facts)
-    yield source["policy.cc"], "facts/enums.toml POLICY", c.known_options(facts, "POLICY")
     yield source["api.cc"], "facts/functions.toml", c.api_initialiser(facts)
     yield from docs.regions(facts)
     yield from cpp.regions(facts)
