@@ -39,19 +39,22 @@ ABI_TESTS = "^(unit|conformance|plugin|abi|example)$"
 # What needs frameworks, or headers of others.
 OFFICIAL = "^(interop|headers)$"
 SLOW = {"DLBRIDGE_SLOW_MACHINE": "1"}
-ASAN = {
-    "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1:"
-    "strict_string_checks=1",
-    "UBSAN_OPTIONS": "print_stacktrace=1",
-}
 NO_BENCH = "-DDLBRIDGE_BUILD_BENCH=OFF"
 NO_TOOL = "-DDLBRIDGE_BUILD_TOOL=OFF"  # it takes a minute, and is tested without sanitizers
 # With the warnings of the Python package, which takes the same objects from ccache.
 RELEASE = ("release", "-DDLBRIDGE_WERROR=ON")
-TSAN = {"TSAN_OPTIONS": "halt_on_error=1:allocator_may_return_null=1"}
 PREFIX = BUILD / "bindings/prefix"
 OUTCOMES = BUILD / "bindings/outcomes"
 RELEASES = BUILD / "package"
+
+
+def sanitizer_options(preset):
+    """The environment that the preset gives its tests."""
+    presets = json.loads((ROOT / "CMakePresets.json").read_text())["testPresets"]
+    return next(one["environment"] for one in presets if one["name"] == preset)
+
+
+ASAN, TSAN = sanitizer_options("asan"), sanitizer_options("tsan")
 
 
 def stage(function, **options):
