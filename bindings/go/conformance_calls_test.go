@@ -85,9 +85,9 @@ func callLayout(w *world, step object) object {
 	layout, err := w.in(step).Layout()
 	answer := answerOf(err)
 	answer["layout"] = object{
-		"properties":     flagNames(uint32(layout.Properties), layoutProperties),
+		"properties":     flagNames(uint32(layout.Properties), layoutNames),
 		"item_bits":      layout.ItemBits,
-		"self_overlap":   answerNames[layout.SelfOverlap],
+		"self_overlap":   nameOf(int32(layout.SelfOverlap), answerNames),
 		"element_count":  strconv.FormatInt(layout.ElementCount, 10),
 		"packed_bytes":   strconv.FormatInt(layout.PackedBytes, 10),
 		"begin":          strconv.FormatInt(layout.Begin, 10),
@@ -146,7 +146,7 @@ func callHostAccessible(_ *world, step object) object {
 	if kind.HostAccessible() {
 		returns = 1
 	}
-	return object{"status": "OK", "returns": returns, "answer": answerNames[kind.HostAccess()]}
+	return object{"status": "OK", "returns": returns, "answer": nameOf(int32(kind.HostAccess()), answerNames)}
 }
 
 func callRequiredVersion(w *world, step object) object {
@@ -159,13 +159,18 @@ func callRequiredVersion(w *world, step object) object {
 func callNegotiate(_ *world, step object) object {
 	kind, version, err := dlbridge.Negotiate(versionFrom(step["producer"]), versionFrom(step["consumer"]))
 	answer := answerOf(err)
-	answer["kind"] = kindNames[kind]
+	answer["kind"] = nameOf(int32(kind), kindNames)
 	answer["version"] = versionList(version)
 	return answer
 }
 
-var exchangeFunctions = []string{"managed_tensor_allocator", "managed_tensor_from_py_object_no_sync",
-	"managed_tensor_to_py_object_no_sync", "dltensor_from_py_object_no_sync", "current_work_stream"}
+var exchangeFunctions = []named{
+	{"managed_tensor_allocator", 1 << 0},
+	{"managed_tensor_from_py_object_no_sync", 1 << 1},
+	{"managed_tensor_to_py_object_no_sync", 1 << 2},
+	{"dltensor_from_py_object_no_sync", 1 << 3},
+	{"current_work_stream", 1 << 4},
+}
 
 func callExchange(_ *world, step object) object {
 	var tables []ctest.Table
@@ -190,7 +195,7 @@ func callIdentify(w *world, step object) object {
 	if step["in"] != nil {
 		pointer = w.in(step).pointer
 	}
-	return object{"status": "OK", "kind": kindNames[dlbridge.Identify(pointer)]}
+	return object{"status": "OK", "kind": nameOf(int32(dlbridge.Identify(pointer)), kindNames)}
 }
 
 // The address is that of a tensor's data, or of the library's own table.
@@ -344,7 +349,7 @@ func callExport(w *world, step object) object {
 		w.keep(step)
 		return answer
 	}
-	answer["kind"] = kindNames[out]
+	answer["kind"] = nameOf(int32(out), kindNames)
 	answer["is"] = w.nameOf(made)
 	w.put(step["out"].(string), made, int32(out))
 	w.describe(step, step["out"].(string), answer)
@@ -417,7 +422,7 @@ func callAllocate(w *world, step object) object {
 		Shape:       numbers(spec["shape"]),
 		Device:      device,
 		DType:       dtype,
-		Options:     dlbridge.AllocateOptions(optionsFrom(spec, allocateOptions)),
+		Options:     dlbridge.AllocateOptions(optionsFrom(spec, allocateNames)),
 		Alignment:   unsigned(spec["alignment"]),
 		TensorFlags: dlbridge.TensorFlags(unsigned(spec["tensor_flags"])),
 	}
@@ -470,7 +475,7 @@ func (w *world) describe(step object, name string, answer object) {
 	held := w.live[name]
 	fields := ctest.Read(held.pointer, held.kind)
 	seen := object{
-		"kind":        kindNames[held.kind],
+		"kind":        nameOf(int32(held.kind), kindNames),
 		"data":        strconv.FormatUint(fields.Data, 10),
 		"device":      fields.Device,
 		"ndim":        fields.NDim,

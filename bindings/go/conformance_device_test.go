@@ -6,7 +6,6 @@ package dlbridge_test
 import (
 	"encoding/hex"
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	dlbridge "dlbridge/bindings/go"
@@ -37,44 +36,34 @@ func init() {
 	}
 }
 
-var (
-	backends          = []string{"NONE", "CPU", "CUDA", "HIP", "LEVEL_ZERO", "OPENCL"}
-	bufferKinds       = []string{"DEFAULT", "ADDRESS", "CL_MEM", "HANDLE"}
-	streamKinds       = []string{"", "HOST", "NO_SYNC", "QUEUE", "IMMEDIATE_LIST"}
-	states            = []string{"", "READY", "ABSENT", "UNUSABLE"}
-	memories          = []string{"", "HOST", "DEVICE", "PINNED", "MANAGED", "USM_HOST", "USM_DEVICE", "USM_SHARED", "SVM", "CL_MEM"}
-	wrapOptions       = []string{"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN", "LIMIT_BUFFER", "RELEASE_ON_STREAM"}
-	collectOptions    = []string{"WAIT"}
-	copyOptions       = []string{"ALLOW_STAGING", "SHAREABLE"}
-	handoffOptions    = []string{"ALLOW_HOST_WAIT", "ALLOW_CAPTURE"}
-	contextProperties = []string{"DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"}
-)
-
 // valueOf is the value of a name, or the number itself; 0 if there is none.
-func valueOf(value any, known []string) int32 {
+func valueOf(value any, known []named) int32 {
 	if name, is := value.(string); is {
-		return int32(slices.Index(known, name))
+		return int32(numberOf(name, known))
 	}
 	return int32(signed(value))
 }
 
-func nameOfValue(value int32, known []string) any {
-	if value < 0 || int(value) >= len(known) {
-		return value
+// nameOf is the name of a value, or the number itself.
+func nameOf(value int32, known []named) any {
+	for _, one := range known {
+		if int32(one.value) == value {
+			return one.name
+		}
 	}
-	return known[value]
+	return value
 }
 
 // handoffBits and propertyBits are of a list of names, or of a number.
 func handoffBits(value any) uint32 {
-	return optionsFrom(object{"options": value}, handoffOptions)
+	return optionsFrom(object{"options": value}, handoffNames)
 }
 
 func propertyBits(value any) uint32 {
 	if number, is := value.(json.Number); is {
 		return uint32(signed(number))
 	}
-	return bits(value, contextProperties)
+	return bits(value, contextNames)
 }
 
 func handleFrom(value any) dlbridge.Handle { return dlbridge.UnsafeHandle(unsigned(value)) }
@@ -107,10 +96,10 @@ func (w *world) bufferOf(value any, address uint64) dlbridge.Buffer {
 	spec, _ := value.(object)
 	kind := dlbridge.BufferAddress
 	if spec["kind"] != nil {
-		kind = dlbridge.BufferKind(valueOf(spec["kind"], bufferKinds))
+		kind = dlbridge.BufferKind(valueOf(spec["kind"], bufferNames))
 	}
 	return dlbridge.Buffer{
-		Backend: dlbridge.Backend(valueOf(spec["backend"], backends)),
+		Backend: dlbridge.Backend(valueOf(spec["backend"], backendNames)),
 		Kind:    kind,
 		Handle:  dlbridge.UnsafeHandle(address),
 		Context: handleFrom(spec["context"]),
@@ -118,11 +107,11 @@ func (w *world) bufferOf(value any, address uint64) dlbridge.Buffer {
 }
 
 func callBackendInfo(_ *world, step object) object {
-	info, err := dlbridge.QueryBackend(dlbridge.Backend(valueOf(step["backend"], backends)))
+	info, err := dlbridge.QueryBackend(dlbridge.Backend(valueOf(step["backend"], backendNames)))
 	answer := answerOf(err)
 	answer["info"] = object{
-		"backend":         nameOfValue(int32(info.Backend), backends),
-		"state":           nameOfValue(int32(info.State), states),
+		"backend":         nameOf(int32(info.Backend), backendNames),
+		"state":           nameOf(int32(info.State), stateNames),
 		"device_count":    info.DeviceCount,
 		"driver_code":     info.DriverCode,
 		"driver_version":  info.DriverVersion,
@@ -138,9 +127,9 @@ func callPointerInfo(w *world, step object) object {
 	info, err := dlbridge.QueryPointer(buffer, deviceFrom(step["device"]))
 	answer := answerOf(err)
 	answer["info"] = object{
-		"backend":       nameOfValue(int32(info.Backend), backends),
+		"backend":       nameOf(int32(info.Backend), backendNames),
 		"device":        deviceList(info.Device),
-		"memory":        nameOfValue(int32(info.Memory), memories),
+		"memory":        nameOf(int32(info.Memory), memoryNames),
 		"native_device": info.NativeDevice,
 		"base":          strconv.FormatUint(info.Base, 10),
 		"size":          strconv.FormatUint(info.Size, 10),
@@ -152,7 +141,7 @@ func callPointerInfo(w *world, step object) object {
 func (w *world) wrapSpec(step object) dlbridge.WrapSpec {
 	given := step["spec"].(object)
 	m := w.memories[step["in"].(string)]
-	options := optionsFrom(given, wrapOptions) |
+	options := optionsFrom(given, wrapNames) |
 		implied(given, uint32(dlbridge.WrapLimitBuffer), "buffer_size")
 	return dlbridge.WrapSpec{
 		Options:     dlbridge.WrapOptions(options),
@@ -199,7 +188,7 @@ func callWrapLegacy(w *world, step object) object {
 func (w *world) copySpec(step object) dlbridge.CopySpec {
 	given := step["spec"].(object)
 	spec := dlbridge.CopySpec{
-		Options:     dlbridge.CopyOptions(optionsFrom(given, copyOptions)),
+		Options:     dlbridge.CopyOptions(optionsFrom(given, copyNames)),
 		Device:      deviceFrom(given["device"]),
 		TensorFlags: dlbridge.TensorFlags(unsigned(given["tensor_flags"])),
 		Version:     versionFrom(given["version"]),
@@ -256,7 +245,7 @@ func callReleaseAfter(w *world, step object) object {
 }
 
 func callCollect(_ *world, step object) object {
-	options := optionsFrom(object{"options": step["collect"]}, collectOptions)
+	options := optionsFrom(object{"options": step["collect"]}, collectNames)
 	left, err := dlbridge.Collect(dlbridge.CollectOptions(options))
 	answer := answerOf(err)
 	answer["left"] = left
@@ -266,8 +255,8 @@ func callCollect(_ *world, step object) object {
 func streamOf(value any) dlbridge.Stream {
 	spec := value.(object)
 	stream := dlbridge.Stream{
-		Backend: dlbridge.Backend(valueOf(spec["backend"], backends)),
-		Kind:    dlbridge.StreamKind(valueOf(spec["kind"], streamKinds)),
+		Backend: dlbridge.Backend(valueOf(spec["backend"], backendNames)),
+		Kind:    dlbridge.StreamKind(valueOf(spec["kind"], streamNames)),
 		Device:  dlbridge.CPU,
 		Handle:  handleFrom(spec["handle"]),
 		Context: handleFrom(spec["context"]),
@@ -287,8 +276,8 @@ func callStreamFromArrayAPI(_ *world, step object) object {
 	answer := answerOf(err)
 	if err == nil {
 		answer["stream"] = object{
-			"backend": nameOfValue(int32(stream.Backend), backends),
-			"kind":    nameOfValue(int32(stream.Kind), streamKinds),
+			"backend": nameOf(int32(stream.Backend), backendNames),
+			"kind":    nameOf(int32(stream.Kind), streamNames),
 			"device":  deviceList(stream.Device),
 			"handle":  handleText(stream.Handle),
 			"context": handleText(stream.Context),
@@ -309,13 +298,13 @@ func callStreamSynchronize(_ *world, step object) object {
 func callContextRegister(w *world, step object) object {
 	given := step["entry"].(object)
 	entry := dlbridge.ContextEntry{
-		Backend:      dlbridge.Backend(valueOf(given["backend"], backends)),
+		Backend:      dlbridge.Backend(valueOf(given["backend"], backendNames)),
 		Device:       deviceFrom(given["device"]),
 		Platform:     handleFrom(given["platform"]),
 		NativeDevice: handleFrom(given["native_device"]),
 		Context:      handleFrom(given["context"]),
 		Queue:        handleFrom(given["queue"]),
-		QueueKind:    dlbridge.StreamKind(valueOf(given["queue_kind"], streamKinds)),
+		QueueKind:    dlbridge.StreamKind(valueOf(given["queue_kind"], streamNames)),
 		Properties:   dlbridge.ContextProperties(propertyBits(given["properties"])),
 	}
 	if text, is := given["uuid"].(string); is {
@@ -356,17 +345,17 @@ func callContextFind(w *world, step object) object {
 	answer["is"] = w.entryName(entry.ID)
 	var queueKind any
 	if entry.QueueKind != 0 {
-		queueKind = streamKinds[entry.QueueKind]
+		queueKind = nameOf(int32(entry.QueueKind), streamNames)
 	}
 	answer["entry"] = object{
-		"backend":       nameOfValue(int32(entry.Backend), backends),
+		"backend":       nameOf(int32(entry.Backend), backendNames),
 		"device":        deviceList(entry.Device),
 		"platform":      handleText(entry.Platform),
 		"native_device": handleText(entry.NativeDevice),
 		"context":       handleText(entry.Context),
 		"queue":         handleText(entry.Queue),
 		"queue_kind":    queueKind,
-		"properties":    flagNames(uint32(entry.Properties), contextProperties),
+		"properties":    flagNames(uint32(entry.Properties), contextNames),
 		"uuid":          hex.EncodeToString(entry.UUID[:]),
 	}
 	return answer

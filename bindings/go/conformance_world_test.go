@@ -314,17 +314,22 @@ func deviceList(d dlbridge.Device) []int32 { return []int32{int32(d.Type), d.ID}
 func dtypeList(d dlbridge.DType) []int { return []int{int(d.Code), int(d.Bits), int(d.Lanes)} }
 
 // bits is the sum of the bits that a list names.
-func bits(value any, known []string) uint32 {
+func bits(value any, known []named) uint32 {
 	var sum uint32
 	list, _ := value.([]any)
 	for _, name := range list {
-		place := slices.Index(known, name.(string))
-		if place < 0 {
-			panic(fmt.Sprint("unknown bit ", name))
-		}
-		sum |= 1 << place
+		sum |= numberOf(name.(string), known)
 	}
 	return sum
+}
+
+func numberOf(name string, known []named) uint32 {
+	for _, one := range known {
+		if one.name == name {
+			return one.value
+		}
+	}
+	panic(fmt.Sprint("unknown name ", name))
 }
 
 // rawOptions are the option bits of a spec that has them as a number.
@@ -337,12 +342,12 @@ func rawOptions(spec object) (uint32, bool) {
 	return 0, false
 }
 
-// optionsFrom are the option bits of a spec: names, of which the first is bit 8, or a number.
-func optionsFrom(spec object, known []string) uint32 {
+// optionsFrom are the option bits of a spec: names, or a number.
+func optionsFrom(spec object, known []named) uint32 {
 	if raw, is := rawOptions(spec); is {
 		return raw
 	}
-	return bits(spec["options"], known) << 8
+	return bits(spec["options"], known)
 }
 
 // implied is the option bit that fields imply, unless the spec has its options as a number.
@@ -358,30 +363,15 @@ func implied(spec object, option uint32, fields ...string) uint32 {
 	return 0
 }
 
-func flagNames(flags uint32, known []string) []string {
+func flagNames(flags uint32, known []named) []string {
 	list := []string{}
-	for i, name := range known {
-		if flags>>i&1 != 0 {
-			list = append(list, name)
+	for _, one := range known {
+		if flags&one.value != 0 {
+			list = append(list, one.name)
 		}
 	}
 	return list
 }
-
-var (
-	policyOptions = []string{"REJECT_UNKNOWN_DTYPE", "REJECT_UNKNOWN_DEVICE", "REJECT_UNKNOWN_FLAGS",
-		"REJECT_NEGATIVE_STRIDES", "REJECT_ZERO_STRIDES", "ALLOW_NULL_STRIDES", "ALLOW_SCALABLE_LANES",
-		"REQUIRE_WRITABLE", "VOUCH_WRITABLE", "ALLOW_SELF_OVERLAP", "LIMIT_NDIM", "LIMIT_BUFFER"}
-	convertOptions = []string{"SKIP_VALIDATION", "VOUCH_WRITABLE", "ALLOW_UNKNOWN", "CANONICAL",
-		"FOLD_BYTE_OFFSET", "COPY", "DROP_READ_ONLY", "DROP_PADDED", "ALLOW_NEWER_CODES", "PIN_PRODUCER"}
-	allocateOptions  = []string{"SHAREABLE"}
-	layoutProperties = []string{"EMPTY", "C_CONTIGUOUS", "F_CONTIGUOUS", "BROADCAST", "NEGATIVE_STRIDES",
-		"PADDED", "OPAQUE"}
-	levels       = map[any]dlbridge.Level{nil: 0, "STRUCT": dlbridge.LevelStruct, "METADATA": dlbridge.LevelMetadata, "DEVICE": dlbridge.LevelDevice}
-	contiguities = map[any]dlbridge.Contiguity{nil: 0, "ANY": dlbridge.ContiguityAny, "C": dlbridge.ContiguityC, "F": dlbridge.ContiguityF, "C_OR_F": dlbridge.ContiguityCOrF}
-	kindNames    = []string{"UNKNOWN", "LEGACY", "VERSIONED", "BORROWED", "AMBIGUOUS"}
-	answerNames  = []string{"NO", "YES", "UNDECIDED"}
-)
 
 // policyOf is nil if a step has no policy.
 func policyOf(value any) *dlbridge.Policy {
@@ -390,10 +380,10 @@ func policyOf(value any) *dlbridge.Policy {
 		return nil
 	}
 	policy := &dlbridge.Policy{
-		Options:    dlbridge.PolicyOptions(optionsFrom(spec, policyOptions)),
+		Options:    dlbridge.PolicyOptions(optionsFrom(spec, policyNames)),
 		Version:    versionFrom(spec["version"]),
-		Level:      levels[spec["level"]],
-		Contiguity: contiguities[spec["contiguity"]],
+		Level:      dlbridge.Level(valueOf(spec["level"], levelNames)),
+		Contiguity: dlbridge.Contiguity(valueOf(spec["contiguity"], contiguityNames)),
 		MinNDim:    int32(signed(spec["min_ndim"])),
 		MaxNDim:    int32(signed(spec["max_ndim"])),
 		Alignment:  unsigned(spec["alignment"]),
@@ -428,7 +418,7 @@ func (w *world) optionsOf(step object) *dlbridge.ConvertOptions {
 		return nil
 	}
 	options := &dlbridge.ConvertOptions{
-		Options:     dlbridge.ConvertBits(optionsFrom(spec, convertOptions)),
+		Options:     dlbridge.ConvertBits(optionsFrom(spec, convertNames)),
 		Version:     versionFrom(spec["version"]),
 		TensorFlags: dlbridge.TensorFlags(unsigned(spec["tensor_flags"])),
 		Policy:      policyOf(spec["policy"]),

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/names.h"
 #include "conformance/world.h"
 #include "dlbridge/dlbridge.h"
 
@@ -20,59 +21,44 @@ namespace dlbridge::conformance {
 
 // ------------------------------------------------------------------------------ names of values
 
-inline uint32_t PropertyBits(const json& names, const std::vector<std::string>& known) {
+inline uint32_t BitsOf(const json& names, const NamedValues& known) {
   uint32_t bits = 0;
   for (const json& name : names) {
-    for (size_t i = 0; i < known.size(); ++i) {
-      bits |= known[i] == name ? 1U << i : 0;
+    for (const NamedValue& one : known) {
+      bits |= name == one.name ? one.value : 0;
     }
   }
   return bits;
 }
-// Option bits start above DLPack's flags.
-inline uint32_t OptionBits(const json& names, const std::vector<std::string>& known) {
-  return PropertyBits(names, known) << 8;
-}
-inline json PropertyNames(uint32_t bits, const std::vector<std::string>& known) {
+inline json NamesOf(uint32_t bits, const NamedValues& known) {
   json names = json::array();
-  for (size_t i = 0; i < known.size(); ++i) {
-    if ((bits >> i & 1) != 0) {
-      names.push_back(known[i]);
+  for (const NamedValue& one : known) {
+    if ((bits & one.value) != 0) {
+      names.push_back(one.name);
     }
   }
   return names;
 }
-inline const std::vector<std::string> kPolicyOptions = {
-    "REJECT_UNKNOWN_DTYPE",    "REJECT_UNKNOWN_DEVICE", "REJECT_UNKNOWN_FLAGS",
-    "REJECT_NEGATIVE_STRIDES", "REJECT_ZERO_STRIDES",   "ALLOW_NULL_STRIDES",
-    "ALLOW_SCALABLE_LANES",    "REQUIRE_WRITABLE",      "VOUCH_WRITABLE",
-    "ALLOW_SELF_OVERLAP"};
-inline const std::vector<std::string> kConvertOptions = {
-    "SKIP_VALIDATION",   "VOUCH_WRITABLE", "ALLOW_UNKNOWN",  "CANONICAL",
-    "FOLD_BYTE_OFFSET",  "COPY",           "DROP_READ_ONLY", "DROP_PADDED",
-    "ALLOW_NEWER_CODES", "PIN_PRODUCER"};
-inline const std::vector<std::string> kLayoutProperties = {
-    "EMPTY", "C_CONTIGUOUS", "F_CONTIGUOUS", "BROADCAST", "NEGATIVE_STRIDES", "PADDED", "OPAQUE"};
-
-inline const std::vector<std::string> kKinds = {"UNKNOWN", "LEGACY", "VERSIONED", "BORROWED",
-                                                "AMBIGUOUS"};
-inline json KindName(DLBridgeKind kind) { return kKinds.at(static_cast<size_t>(kind)); }
 
 // A name, or the number itself where a case uses a value without a name.
-inline int32_t ValueOf(const json& value, const std::vector<std::string>& names) {
+inline int32_t ValueOf(const json& value, const NamedValues& known) {
   if (value.is_number()) {
     return value.get<int32_t>();
   }
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == value) {
-      return static_cast<int32_t>(i);
+  for (const NamedValue& one : known) {
+    if (value == one.name) {
+      return static_cast<int32_t>(one.value);
     }
   }
   return -1;
 }
-inline json AnswerName(DLBridgeAnswer answer) {
-  constexpr const char* kNames[] = {"NO", "YES", "UNDECIDED"};
-  return kNames[answer];
+inline json NameOf(int32_t value, const NamedValues& known) {
+  for (const NamedValue& one : known) {
+    if (static_cast<int32_t>(one.value) == value) {
+      return one.name;
+    }
+  }
+  return value;
 }
 
 // -------------------------------------------------------------------------------- the arguments
@@ -102,7 +88,7 @@ class Arguments {
 
   // The kind that the step gives, else the kind of the object.
   DLBridgeKind Kind(const Handle& in) const {
-    return Has("kind") ? ValueOf(step["kind"], kKinds) : in.kind;
+    return Has("kind") ? ValueOf(step["kind"], kKindNames) : in.kind;
   }
 
   // A copy of a struct with the damage that the step asks for: another size, a set tail byte, an
@@ -167,14 +153,15 @@ class Arguments {
 class PolicyHolder {
  public:
   explicit PolicyHolder(const json& spec) {
-    policy_.level = spec.contains("level") ? Level(spec["level"]) : policy_.level;
+    policy_.level = spec.contains("level") ? ValueOf(spec["level"], kLevelNames) : policy_.level;
     if (spec.contains("version")) {
       policy_.version = VersionFrom(spec["version"]);
     }
     policy_.min_ndim = spec.value("min_ndim", 0);
     policy_.max_ndim = spec.value("max_ndim", 0);
     policy_.buffer_size = spec.contains("buffer_size") ? Unsigned(spec["buffer_size"]) : 0;
-    policy_.contiguity = spec.contains("contiguity") ? Contiguity(spec["contiguity"]) : 0;
+    policy_.contiguity =
+        spec.contains("contiguity") ? ValueOf(spec["contiguity"], kContiguityNames) : 0;
     policy_.alignment = spec.contains("alignment") ? Unsigned(spec["alignment"]) : 0;
     Shape(spec);
     Options(spec);
@@ -197,7 +184,7 @@ class PolicyHolder {
       policy_.options = spec["options_raw"].get<uint32_t>();
       return;
     }
-    policy_.options = OptionBits(spec.value("options", json::array()), kPolicyOptions);
+    policy_.options = BitsOf(spec.value("options", json::array()), kPolicyNames);
     if (spec.contains("buffer_size")) {
       policy_.options |= DLBRIDGE_POLICY_LIMIT_BUFFER;
     }
@@ -207,19 +194,6 @@ class PolicyHolder {
       policy_.min_ndim = spec.value("min_ndim", spec.contains("shape") ? axes : 0);
       policy_.max_ndim = spec.value("max_ndim", spec.contains("shape") ? axes : DLBRIDGE_MAX_NDIM);
     }
-  }
-  static int32_t Level(const json& value) {
-    return value.is_number()   ? value.get<int32_t>()
-           : value == "STRUCT" ? DLBRIDGE_LEVEL_STRUCT
-           : value == "DEVICE" ? DLBRIDGE_LEVEL_DEVICE
-                               : DLBRIDGE_LEVEL_METADATA;
-  }
-  static int32_t Contiguity(const json& value) {
-    return value.is_number() ? value.get<int32_t>()
-           : value == "C"    ? DLBRIDGE_CONTIGUITY_C
-           : value == "F"    ? DLBRIDGE_CONTIGUITY_F
-           : value == "ANY"  ? DLBRIDGE_CONTIGUITY_ANY
-                             : DLBRIDGE_CONTIGUITY_C_OR_F;
   }
   // An empty list is passed as a non-NULL pointer with count 0.
   void Lists(const json& spec) {
@@ -291,7 +265,7 @@ class OptionsArgument {
   void Fill(const json& spec) {
     options_.options = spec.contains("options_raw")
                            ? spec["options_raw"].get<uint32_t>()
-                           : OptionBits(spec.value("options", json::array()), kConvertOptions);
+                           : BitsOf(spec.value("options", json::array()), kConvertNames);
     if (spec.contains("version")) {
       options_.version = VersionFrom(spec["version"]);
     }
@@ -407,7 +381,7 @@ inline json Answer(DLBridgeStatus status, const DLBridgeError& error) {
 inline json Describe(const Handle& handle, const json& expected) {
   const DLTensor& tensor = *handle.tensor();
   json seen = json::object();
-  seen["kind"] = KindName(handle.kind);
+  seen["kind"] = NameOf(handle.kind, kKindNames);
   if (handle.kind == DLBRIDGE_KIND_VERSIONED) {
     seen["version"] = ToJson(handle.versioned()->version);
     seen["flags"] = std::to_string(handle.versioned()->flags);
@@ -497,9 +471,9 @@ inline json CallLayout(Arguments* a) {
   const Handle in = a->In();
   json answer = Answer(
       dlbridge_layout(a->Or("tensor", in.tensor()), in.flags, a->Or("out", layout), &error), error);
-  answer["layout"] = {{"properties", PropertyNames(layout->properties, kLayoutProperties)},
+  answer["layout"] = {{"properties", NamesOf(layout->properties, kLayoutNames)},
                       {"item_bits", layout->item_bits},
-                      {"self_overlap", AnswerName(layout->self_overlap)},
+                      {"self_overlap", NameOf(layout->self_overlap, kAnswerNames)},
                       {"element_count", std::to_string(layout->element_count)},
                       {"packed_bytes", std::to_string(layout->packed_bytes)},
                       {"begin", std::to_string(layout->begin)},
@@ -685,7 +659,7 @@ inline json CallExport(Arguments* a) {
   }
   json answer = Answer(status, error);
   if (status == DLBRIDGE_OK) {
-    answer["kind"] = KindName(kind);
+    answer["kind"] = NameOf(kind, kKindNames);
     AddResult(a->step, a->step["out"], out, kind, &a->world, &answer);
     a->world.Take(a->step["in"]);
   }
@@ -789,7 +763,7 @@ inline json CallNegotiate(Arguments* a) {
       Answer(dlbridge_negotiate(VersionFrom(a->step["producer"]), VersionFrom(a->step["consumer"]),
                                 a->Or("kind", &kind), a->Or("version", &version), &error),
              error);
-  answer["kind"] = KindName(kind);
+  answer["kind"] = NameOf(kind, kKindNames);
   answer["version"] = ToJson(version);
   return answer;
 }
@@ -866,7 +840,7 @@ inline json CallParseDevice(Arguments* a) {
 
 inline json CallIdentify(Arguments* a) {
   const void* pointer = a->Has("in") ? a->In().pointer : nullptr;
-  return {{"status", "OK"}, {"kind", KindName(dlbridge_identify(pointer))}};
+  return {{"status", "OK"}, {"kind", NameOf(dlbridge_identify(pointer), kKindNames)}};
 }
 
 // The address of a tensor's data, or of a string in the library.
@@ -879,9 +853,9 @@ inline json CallModulePin(Arguments* a) {
 inline json CallRelease(Arguments* a) {
   DLBridgeStatus status = DLBRIDGE_OK;
   if (!a->Has("in")) {
-    status = dlbridge_release(nullptr, ValueOf(a->step["kind"], kKinds));
+    status = dlbridge_release(nullptr, ValueOf(a->step["kind"], kKindNames));
   } else if (a->Has("kind")) {
-    status = dlbridge_release(a->In().pointer, ValueOf(a->step["kind"], kKinds));
+    status = dlbridge_release(a->In().pointer, ValueOf(a->step["kind"], kKindNames));
   } else {
     status = a->world.Release(a->step["in"]);
   }
@@ -915,7 +889,7 @@ inline json CallHostAccessible(Arguments* a) {
   if (dlbridge_host_accessible(type, nullptr) != returns) {
     return {{"status", "another answer without the out parameter"}};
   }
-  return {{"status", "OK"}, {"returns", returns}, {"answer", AnswerName(answer)}};
+  return {{"status", "OK"}, {"returns", returns}, {"answer", NameOf(answer, kAnswerNames)}};
 }
 inline json CallCheck(Arguments* a) { return {{"status", "OK"}, {"deleters", a->world.Deletes()}}; }
 

@@ -11,32 +11,9 @@
 
 namespace dlbridge::conformance {
 
-// ------------------------------------------------------------------------------ names of values
-
-inline const std::vector<std::string> kBackends = {"NONE", "CPU",        "CUDA",
-                                                   "HIP",  "LEVEL_ZERO", "OPENCL"};
-inline const std::vector<std::string> kBufferKinds = {"DEFAULT", "ADDRESS", "CL_MEM", "HANDLE"};
-inline const std::vector<std::string> kStreamKinds = {"", "HOST", "NO_SYNC", "QUEUE",
-                                                      "IMMEDIATE_LIST"};
-inline const std::vector<std::string> kStates = {"", "READY", "ABSENT", "UNUSABLE"};
-inline const std::vector<std::string> kMemories = {
-    "",         "HOST",       "DEVICE",     "PINNED", "MANAGED",
-    "USM_HOST", "USM_DEVICE", "USM_SHARED", "SVM",    "CL_MEM"};
-inline const std::vector<std::string> kWrapOptions = {"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN",
-                                                      "LIMIT_BUFFER", "RELEASE_ON_STREAM"};
-inline const std::vector<std::string> kCollectOptions = {"WAIT"};
-inline const std::vector<std::string> kCopyOptions = {"ALLOW_STAGING", "SHAREABLE"};
-inline const std::vector<std::string> kHandoffOptions = {"ALLOW_HOST_WAIT", "ALLOW_CAPTURE"};
-inline const std::vector<std::string> kContextProperties = {"DEFAULT", "REPLACE", "ENUMERATED",
-                                                            "PRIVATE"};
-
-inline json NameOfValue(int32_t value, const std::vector<std::string>& names) {
-  return value >= 0 && static_cast<size_t>(value) < names.size() ? json(names[value]) : json(value);
-}
-inline uint32_t OptionsOf(const json& spec, const char* key,
-                          const std::vector<std::string>& names) {
+inline uint32_t OptionsOf(const json& spec, const char* key, const NamedValues& known) {
   const json value = spec.value(key, json::array());
-  return value.is_number() ? value.get<uint32_t>() : OptionBits(value, names);
+  return value.is_number() ? value.get<uint32_t>() : BitsOf(value, known);
 }
 inline uint64_t NumberOr(const json& spec, const char* key, uint64_t otherwise) {
   return spec.contains(key) ? Unsigned(spec[key]) : otherwise;
@@ -46,15 +23,15 @@ inline uint64_t NumberOr(const json& spec, const char* key, uint64_t otherwise) 
 
 inline DLBridgeBuffer BufferOf(const json& spec, const void* data) {
   DLBridgeBuffer buffer = dlbridge_buffer_address(data);
-  buffer.backend = ValueOf(spec.value("backend", json("NONE")), kBackends);
-  buffer.kind = ValueOf(spec.value("kind", json("ADDRESS")), kBufferKinds);
+  buffer.backend = ValueOf(spec.value("backend", json("NONE")), kBackendNames);
+  buffer.kind = ValueOf(spec.value("kind", json("ADDRESS")), kBufferNames);
   buffer.context = NumberOr(spec, "context", 0);
   return buffer;
 }
 
 inline DLBridgeStream StreamOf(const json& spec) {
-  return {ValueOf(spec.value("backend", json("NONE")), kBackends),
-          ValueOf(spec["kind"], kStreamKinds),
+  return {ValueOf(spec.value("backend", json("NONE")), kBackendNames),
+          ValueOf(spec["kind"], kStreamNames),
           DeviceFrom(spec.value("device", json({1, 0}))),
           NumberOr(spec, "handle", 0),
           NumberOr(spec, "context", 0),
@@ -62,22 +39,22 @@ inline DLBridgeStream StreamOf(const json& spec) {
 }
 
 inline json ToJson(const DLBridgeStream& stream) {
-  return {{"backend", NameOfValue(stream.backend, kBackends)},
-          {"kind", NameOfValue(stream.kind, kStreamKinds)},
+  return {{"backend", NameOf(stream.backend, kBackendNames)},
+          {"kind", NameOf(stream.kind, kStreamNames)},
           {"device", ToJson(stream.device)},
           {"handle", std::to_string(stream.handle)},
           {"context", std::to_string(stream.context)}};
 }
 
 inline json ToJson(const DLBridgeContextEntry& entry) {
-  return {{"backend", NameOfValue(entry.backend, kBackends)},
+  return {{"backend", NameOf(entry.backend, kBackendNames)},
           {"device", ToJson(entry.device)},
           {"platform", std::to_string(entry.platform)},
           {"native_device", std::to_string(entry.native_device)},
           {"context", std::to_string(entry.context)},
           {"queue", std::to_string(entry.queue)},
-          {"queue_kind", entry.queue_kind == 0 ? json() : json(kStreamKinds[entry.queue_kind])},
-          {"properties", PropertyNames(entry.properties, kContextProperties)},
+          {"queue_kind", entry.queue_kind == 0 ? json() : NameOf(entry.queue_kind, kStreamNames)},
+          {"properties", NamesOf(entry.properties, kContextNames)},
           {"uuid", Hex(entry.uuid, sizeof entry.uuid)}};
 }
 
@@ -86,10 +63,10 @@ inline json ToJson(const DLBridgeContextEntry& entry) {
 inline json CallBackendInfo(Arguments* a) {
   DLBridgeError error = Uninitialised();
   DLBridgeBackendInfo info = DLBRIDGE_BACKEND_INFO_INIT;
-  const DLBridgeBackend backend = ValueOf(a->step["backend"], kBackends);
+  const DLBridgeBackend backend = ValueOf(a->step["backend"], kBackendNames);
   json answer = Answer(dlbridge_backend_info(backend, a->Or("out", &info), &error), error);
-  answer["info"] = {{"backend", NameOfValue(info.backend, kBackends)},
-                    {"state", NameOfValue(info.state, kStates)},
+  answer["info"] = {{"backend", NameOf(info.backend, kBackendNames)},
+                    {"state", NameOf(info.state, kStateNames)},
                     {"device_count", info.device_count},
                     {"driver_code", info.driver_code},
                     {"driver_version", info.driver_version},
@@ -111,9 +88,9 @@ inline json CallPointerInfo(Arguments* a) {
       Answer(dlbridge_pointer_info(a->Or("buffer", &buffer), DeviceFrom(a->step["device"]),
                                    a->Or("out", &info), &error),
              error);
-  answer["info"] = {{"backend", NameOfValue(info.backend, kBackends)},
+  answer["info"] = {{"backend", NameOf(info.backend, kBackendNames)},
                     {"device", ToJson(info.device)},
-                    {"memory", NameOfValue(info.memory, kMemories)},
+                    {"memory", NameOf(info.memory, kMemoryNames)},
                     {"native_device", info.native_device},
                     {"base", std::to_string(info.base)},
                     {"size", std::to_string(info.size)},
@@ -137,7 +114,7 @@ class WrapArgument {
     spec_.buffer_size = NumberOr(given, "buffer_size", 0);
     spec_.device = DeviceFrom(given["device"]);
     spec_.dtype = DtypeFrom(given["dtype"]);
-    spec_.options = OptionsOf(given, "options", kWrapOptions);
+    spec_.options = OptionsOf(given, "options", kWrapNames);
     if (given.contains("buffer_size") && !given.value("options", json()).is_number()) {
       spec_.options |= DLBRIDGE_WRAP_LIMIT_BUFFER;
     }
@@ -200,7 +177,7 @@ class CopyArgument {
  public:
   explicit CopyArgument(Arguments* a) {
     const json& given = a->step["spec"];
-    spec_.options = OptionsOf(given, "options", kCopyOptions);
+    spec_.options = OptionsOf(given, "options", kCopyNames);
     spec_.device = DeviceFrom(given["device"]);
     spec_.tensor_flags = NumberOr(given, "tensor_flags", 0);
     spec_.version = given.contains("version") ? VersionFrom(given["version"]) : spec_.version;
@@ -278,7 +255,7 @@ inline json CallReleaseAfter(Arguments* a) {
   const DLBridgeStream unused = DLBRIDGE_STREAM_INIT;
   const DLBridgeStream* first = streams.empty() ? &unused : streams.data();
   const Handle in = a->In();
-  const DLBridgeKind kind = a->Has("kind") ? ValueOf(a->step["kind"], kKinds) : in.kind;
+  const DLBridgeKind kind = a->Has("kind") ? ValueOf(a->step["kind"], kKindNames) : in.kind;
   DLBridgeStatus status = DLBRIDGE_OK;
   {
     const Counted counted(a->step.value("fail", 0));
@@ -296,7 +273,7 @@ inline json CallReleaseAfter(Arguments* a) {
 inline json CallCollect(Arguments* a) {
   DLBridgeError error = Uninitialised();
   size_t left = 0;
-  const uint32_t options = OptionsOf(a->step, "collect", kCollectOptions);
+  const uint32_t options = OptionsOf(a->step, "collect", kCollectNames);
   json answer = Answer(dlbridge_collect(options, &left, &error), error);
   answer["left"] = left;
   return answer;
@@ -320,7 +297,7 @@ inline json CallStreamHandoff(Arguments* a) {
   DLBridgeError error = Uninitialised();
   const DLBridgeStream producer = StreamOf(a->step["producer"]);
   const DLBridgeStream consumer = StreamOf(a->step["consumer"]);
-  const uint32_t options = OptionsOf(a->step, "handoff", kHandoffOptions);
+  const uint32_t options = OptionsOf(a->step, "handoff", kHandoffNames);
   return Answer(dlbridge_stream_handoff(a->Or("producer", &producer), a->Or("consumer", &consumer),
                                         options, &error),
                 error);
@@ -334,16 +311,16 @@ inline json CallStreamSynchronize(Arguments* a) {
 
 inline DLBridgeContextEntry EntryOf(const json& given) {
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;
-  entry.backend = ValueOf(given["backend"], kBackends);
+  entry.backend = ValueOf(given["backend"], kBackendNames);
   entry.device = DeviceFrom(given["device"]);
   entry.platform = NumberOr(given, "platform", 0);
   entry.native_device = NumberOr(given, "native_device", 0);
   entry.context = NumberOr(given, "context", 0);
   entry.queue = NumberOr(given, "queue", 0);
-  entry.queue_kind = given.contains("queue_kind") ? ValueOf(given["queue_kind"], kStreamKinds) : 0;
+  entry.queue_kind = given.contains("queue_kind") ? ValueOf(given["queue_kind"], kStreamNames) : 0;
   const json properties = given.value("properties", json::array());
-  entry.properties = properties.is_number() ? properties.get<uint32_t>()
-                                            : PropertyBits(properties, kContextProperties);
+  entry.properties =
+      properties.is_number() ? properties.get<uint32_t>() : BitsOf(properties, kContextNames);
   const std::vector<unsigned char> uuid = BytesOf(given.value("uuid", ""));
   std::memcpy(entry.uuid, uuid.data(), std::min(uuid.size(), sizeof entry.uuid));
   return entry;

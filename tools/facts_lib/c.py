@@ -351,7 +351,7 @@ def known_values(facts, path):
     passed = [one for one in facts.groups if not one["returned"]]
     masks = [_constant("Known", one, "Bits", hex(_mask(one)), "uint32_t")
              for one in passed if one["bits"]]  # fmt: skip
-    last = [_constant("Last", one, "", one.prefix + one.members[-1].name, "int32_t")
+    last = [_constant("Last", one, "", one.prefix + _in_order(one)[-1].name, "int32_t")
             for one in passed if not one["bits"]]  # fmt: skip
     lists = [(name, _accepted(facts.group(name))) for name in LISTED]
     return KNOWN_VALUES.format(
@@ -366,13 +366,20 @@ def _guard(path):
     return f"DLBRIDGE_{re.sub(r'[^A-Z]', '_', path.upper())}_"
 
 
+def _in_order(group):
+    return sorted(group.members, key=lambda one: one.number)
+
+
 def _mask(group):
     return sum(1 << one.number for one in group.members)
 
 
 def _constant(first, group, last, value, kind):
-    words = "".join(word.capitalize() for word in group.name.split("_"))
-    return f"constexpr {kind} k{first}{words}{last} = {value};\n"
+    return f"constexpr {kind} k{first}{camel(group.name)}{last} = {value};\n"
+
+
+def camel(name):
+    return "".join(word.capitalize() for word in name.split("_"))
 
 
 def _list(name, text):
@@ -382,7 +389,8 @@ def _list(name, text):
 def _accepted(group):
     """The names of bits, or the names and numbers of values. A field that is not set has the value
     DEFAULT, whose comment is the name of the value that it stands for."""
-    members = [one for one in group.members if not one["returned"] and one.name not in UNSET]
+    passed = [one for one in _in_order(group) if not one["returned"]]
+    members = [one for one in passed if one.name not in UNSET]
     if group["bits"]:
         return ", ".join(one.name for one in members)
     default = [one for one in members if one.name == "DEFAULT"]

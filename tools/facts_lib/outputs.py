@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The regions of each file, and the files that are generated as a whole."""
 
-from . import c, cpp, docs, functions, go, python, rust, tests, tool
+from . import c, corpus, cpp, docs, functions, go, python, rust, tests, tool
 from .text import Problem, replace
 
 HEADER = "include/dlbridge/dlbridge.h"
@@ -54,6 +54,7 @@ def _whole(root, facts, source):
     yield "bindings/python/dlbridge/_constants.py", python.constants(facts)
     yield "bindings/go/constants.go", go.constants(facts)
     yield "bindings/go/constant_names.go", go.names(facts)
+    yield from corpus.files(facts)
 
 
 def _regions(facts, source):
@@ -66,6 +67,7 @@ def _regions(facts, source):
     yield from cpp.regions(facts)
     yield from rust.regions(facts)
     yield from tests.regions(facts)
+    yield from corpus.regions(facts)
     yield from python.regions(facts)
 
 

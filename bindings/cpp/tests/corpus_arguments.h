@@ -9,14 +9,6 @@
 
 namespace dlbridge_cpp_test {
 
-inline const Names kWrapOptions = {"SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN", "LIMIT_BUFFER",
-                                   "RELEASE_ON_STREAM"};
-inline const Names kCollectOptions = {"WAIT"};
-inline const Names kCopyOptions = {"ALLOW_STAGING", "SHAREABLE"};
-inline const Names kBackends = {"NONE", "CPU", "CUDA", "HIP", "LEVEL_ZERO", "OPENCL"};
-inline const Names kBufferKinds = {"DEFAULT", "ADDRESS", "CL_MEM", "HANDLE"};
-inline const Names kStreamKinds = {"", "HOST", "NO_SYNC", "QUEUE", "IMMEDIATE_LIST"};
-
 struct Arguments {
   const json& step;
   World& world;
@@ -44,7 +36,8 @@ class PolicyArgument {
       made = made.buffer_size(Unsigned(spec["buffer_size"]));
     }
     Axes(spec);
-    Contiguity(spec.value("contiguity", "ANY"));
+    made = made.contiguity(static_cast<db::contiguity>(
+        ValueOf(spec.value("contiguity", json("ANY")), kContiguityNames)));
     for (const json& name : spec.value("options", json::array())) {
       Option(name);
     }
@@ -65,15 +58,10 @@ class PolicyArgument {
     made = spec.contains("min_ndim") ? made.min_ndim(spec["min_ndim"]) : made;
     made = spec.contains("max_ndim") ? made.max_ndim(spec["max_ndim"]) : made;
   }
-  void Contiguity(const std::string& name) {
-    made = made.contiguity(name == "C"        ? db::contiguity::c
-                           : name == "F"      ? db::contiguity::f
-                           : name == "C_OR_F" ? db::contiguity::c_or_f
-                                              : db::contiguity::any);
-  }
   void Option(const std::string& name) {
     using Function = db::policy (db::policy::*)() const noexcept;
     static const std::map<std::string, Function> functions = {
+        // [facts/enums.toml POLICY]
         {"REJECT_UNKNOWN_DTYPE", &db::policy::reject_unknown_dtype},
         {"REJECT_UNKNOWN_DEVICE", &db::policy::reject_unknown_device},
         {"REJECT_UNKNOWN_FLAGS", &db::policy::reject_unknown_flags},
@@ -83,7 +71,9 @@ class PolicyArgument {
         {"ALLOW_SCALABLE_LANES", &db::policy::allow_scalable_lanes},
         {"REQUIRE_WRITABLE", &db::policy::require_writable},
         {"VOUCH_WRITABLE", &db::policy::vouch_writable},
-        {"ALLOW_SELF_OVERLAP", &db::policy::allow_self_overlap}};
+        {"ALLOW_SELF_OVERLAP", &db::policy::allow_self_overlap},
+        // [/facts]
+    };
     made = (made.*functions.at(name))();
   }
   void Lists(const json& spec) {
@@ -147,6 +137,7 @@ class OptionsArgument {
   void Option(const std::string& name) {
     using Function = db::convert_options (db::convert_options::*)() const noexcept;
     static const std::map<std::string, Function> functions = {
+        // [facts/enums.toml CONVERT]
         {"VOUCH_WRITABLE", &db::convert_options::vouch_writable},
         {"ALLOW_UNKNOWN", &db::convert_options::allow_unknown},
         {"CANONICAL", &db::convert_options::canonical},
@@ -155,7 +146,9 @@ class OptionsArgument {
         {"DROP_READ_ONLY", &db::convert_options::drop_read_only},
         {"DROP_PADDED", &db::convert_options::drop_padded},
         {"ALLOW_NEWER_CODES", &db::convert_options::allow_newer_codes},
-        {"PIN_PRODUCER", &db::convert_options::pin_producer}};
+        {"PIN_PRODUCER", &db::convert_options::pin_producer},
+        // [/facts]
+    };
     if (name == "SKIP_VALIDATION") {
       skip_ = true;
     } else {
@@ -173,15 +166,15 @@ class OptionsArgument {
 
 inline db::buffer BufferOf(const json& spec, const void* data) {
   return db::make_buffer(
-      static_cast<db::backend>(ValueOf(spec.value("backend", json("NONE")), kBackends)),
-      static_cast<db::buffer_kind>(ValueOf(spec.value("kind", json("ADDRESS")), kBufferKinds)),
+      static_cast<db::backend>(ValueOf(spec.value("backend", json("NONE")), kBackendNames)),
+      static_cast<db::buffer_kind>(ValueOf(spec.value("kind", json("ADDRESS")), kBufferNames)),
       reinterpret_cast<std::uintptr_t>(data), NumberOr(spec, "context", 0));
 }
 
 inline db::stream StreamOf(const json& spec) {
   const auto backend =
-      static_cast<db::backend>(ValueOf(spec.value("backend", json("NONE")), kBackends));
-  return db::stream({static_cast<DLBridgeBackend>(backend), ValueOf(spec["kind"], kStreamKinds),
+      static_cast<db::backend>(ValueOf(spec.value("backend", json("NONE")), kBackendNames));
+  return db::stream({static_cast<DLBridgeBackend>(backend), ValueOf(spec["kind"], kStreamNames),
                      DeviceFrom(spec.value("device", json({1, 0}))), NumberOr(spec, "handle", 0),
                      NumberOr(spec, "context", 0), 0});
 }
@@ -227,7 +220,7 @@ class WrapArgument {
 
  private:
   void Options(const json& value) {
-    const std::uint32_t bits = OptionBits(value, kWrapOptions);
+    const std::uint32_t bits = BitsOf(value, kWrapNames);
     spec = (bits & DLBRIDGE_WRAP_SKIP_VALIDATION) != 0 ? spec.assume_valid() : spec;
     spec = (bits & DLBRIDGE_WRAP_PIN_PRODUCER) != 0 ? spec.pin_producer() : spec;
     spec = (bits & DLBRIDGE_WRAP_RETAIN) != 0 ? spec.retain() : spec;
@@ -272,7 +265,7 @@ class CopyArgument {
     }
     spec = given.contains("stream") ? spec.on(StreamOf(given["stream"])) : spec;
     const json options = given.value("options", json::array());
-    const std::uint32_t bits = OptionBits(options, kCopyOptions);
+    const std::uint32_t bits = BitsOf(options, kCopyNames);
     spec = (bits & DLBRIDGE_COPY_ALLOW_STAGING) != 0 ? spec.allow_staging() : spec;
     spec = (bits & DLBRIDGE_COPY_SHAREABLE) != 0 ? spec.shareable() : spec;
     if (options.is_number()) {

@@ -135,21 +135,18 @@ inline json CallDiagnose(const Arguments& a) {
 }
 
 inline json CallLayout(const Arguments& a) {
-  static const Names properties = {
-      "EMPTY", "C_CONTIGUOUS", "F_CONTIGUOUS", "BROADCAST", "NEGATIVE_STRIDES", "PADDED", "OPAQUE"};
   const auto layout = db::layout(a.In().ref());
   json answer = Answer(layout.error());
-  answer["layout"] = {
-      {"properties", PropertyNames(layout->properties, properties)},
-      {"item_bits", layout->item_bits},
-      {"self_overlap", NameOfValue(layout->overlaps_itself(), {"NO", "YES", "UNDECIDED"})},
-      {"element_count", std::to_string(layout->element_count)},
-      {"packed_bytes", std::to_string(layout->packed_bytes)},
-      {"begin", std::to_string(layout->begin)},
-      {"end", std::to_string(layout->end)},
-      {"broadcast_axes", std::to_string(layout->broadcast_axes)},
-      {"negative_axes", std::to_string(layout->negative_axes)},
-      {"alignment", std::to_string(layout->alignment)}};
+  answer["layout"] = {{"properties", NamesOf(layout->properties, kLayoutNames)},
+                      {"item_bits", layout->item_bits},
+                      {"self_overlap", NameOf(layout->overlaps_itself(), kAnswerNames)},
+                      {"element_count", std::to_string(layout->element_count)},
+                      {"packed_bytes", std::to_string(layout->packed_bytes)},
+                      {"begin", std::to_string(layout->begin)},
+                      {"end", std::to_string(layout->end)},
+                      {"broadcast_axes", std::to_string(layout->broadcast_axes)},
+                      {"negative_axes", std::to_string(layout->negative_axes)},
+                      {"alignment", std::to_string(layout->alignment)}};
   return answer;
 }
 
@@ -192,9 +189,7 @@ inline json CallDeviceParse(const Arguments& a) {
 inline json CallHostAccessible(const Arguments& a) {
   db::answer detail = db::answer::no;
   const bool yes = db::host_accessible(a.step["device_type"].get<std::int32_t>(), &detail);
-  return {{"status", "OK"},
-          {"returns", yes ? 1 : 0},
-          {"answer", NameOfValue(detail, {"NO", "YES", "UNDECIDED"})}};
+  return {{"status", "OK"}, {"returns", yes ? 1 : 0}, {"answer", NameOf(detail, kAnswerNames)}};
 }
 
 inline json CallRequiredVersion(const Arguments& a) {
@@ -207,13 +202,13 @@ inline json CallNegotiate(const Arguments& a) {
   const auto offer =
       db::negotiate(VersionFrom(a.step["producer"]), VersionFrom(a.step["consumer"]));
   json answer = Answer(offer.error());
-  answer["kind"] = NameOfValue(offer->kind, kKinds);
+  answer["kind"] = NameOf(offer->kind, kKindNames);
   answer["version"] = ToJson(offer->version);
   return answer;
 }
 inline json CallIdentify(const Arguments& a) {
   const void* pointer = a.Has("in") ? a.In().pointer() : nullptr;
-  return {{"status", "OK"}, {"kind", NameOfValue(db::identify(pointer), kKinds)}};
+  return {{"status", "OK"}, {"kind", NameOf(db::identify(pointer), kKindNames)}};
 }
 inline json CallModulePin(const Arguments& a) {
   const void* address = a.Has("in") ? a.In().ref().raw()->data : db::library_version_string();
@@ -328,7 +323,7 @@ inline json CallDowngrade(const Arguments& a) {
 }
 // The kind that the step states, else the object's; the type of an owner states its kind.
 inline db::kind KindOf(const Arguments& a) {
-  return a.Has("kind") ? static_cast<db::kind>(ValueOf(a.step["kind"], kKinds))
+  return a.Has("kind") ? static_cast<db::kind>(ValueOf(a.step["kind"], kKindNames))
                        : db::kind::borrowed;
 }
 
@@ -358,7 +353,7 @@ template <class Any>
 json FinishAny(const Arguments& a, db::result<Any>&& made) {
   json answer = Answer(made.error());
   if (made) {
-    answer["kind"] = NameOfValue(made->kind(), kKinds);
+    answer["kind"] = NameOf(made->kind(), kKindNames);
     Any any = *std::move(made);
     AddResult(a, a.step["out"],
               any.kind() == db::kind::legacy ? SlotOf(std::move(any).legacy().release())

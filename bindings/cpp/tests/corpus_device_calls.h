@@ -7,14 +7,12 @@
 
 namespace dlbridge_cpp_test {
 
-inline const Names kContextProperties = {"DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"};
-
 inline json CallBackendInfo(const Arguments& a) {
   const auto info =
-      db::backend_info(static_cast<db::backend>(ValueOf(a.step["backend"], kBackends)));
+      db::backend_info(static_cast<db::backend>(ValueOf(a.step["backend"], kBackendNames)));
   json answer = Answer(info.error());
-  answer["info"] = {{"backend", NameOfValue(info->backend, kBackends)},
-                    {"state", NameOfValue(info->is(), {"", "READY", "ABSENT", "UNUSABLE"})},
+  answer["info"] = {{"backend", NameOf(info->backend, kBackendNames)},
+                    {"state", NameOf(info->is(), kStateNames)},
                     {"device_count", info->device_count},
                     {"driver_code", info->driver_code},
                     {"driver_version", info->driver_version},
@@ -25,16 +23,14 @@ inline json CallBackendInfo(const Arguments& a) {
 }
 
 inline json CallPointerInfo(const Arguments& a) {
-  static const Names memories = {"",         "HOST",       "DEVICE",     "PINNED", "MANAGED",
-                                 "USM_HOST", "USM_DEVICE", "USM_SHARED", "SVM",    "CL_MEM"};
   const Slot& in = a.In();
   const void* data = in.memory != nullptr ? in.memory->borrowed.data : in.ref().raw()->data;
   const auto info = db::pointer_info(BufferOf(a.step.value("buffer", json::object()), data),
                                      DeviceFrom(a.step["device"]));
   json answer = Answer(info.error());
-  answer["info"] = {{"backend", NameOfValue(info->backend, kBackends)},
+  answer["info"] = {{"backend", NameOf(info->backend, kBackendNames)},
                     {"device", ToJson(info->device)},
-                    {"memory", NameOfValue(info->is(), memories)},
+                    {"memory", NameOf(info->is(), kMemoryNames)},
                     {"native_device", info->native_device},
                     {"base", std::to_string(info->base)},
                     {"size", std::to_string(info->size)},
@@ -86,7 +82,7 @@ inline json CallReleaseAfter(const Arguments& a) {
   return answer;
 }
 inline json CallCollect(const Arguments& a) {
-  const std::uint32_t how = OptionBits(a.step.value("collect", json::array()), kCollectOptions);
+  const std::uint32_t how = BitsOf(a.step.value("collect", json::array()), kCollectNames);
   std::size_t left = 99;
   const auto held = db::collect(static_cast<db::collect_options>(how), &left);
   json answer = Answer(held.error());
@@ -101,8 +97,8 @@ inline json CallStreamFromArrayApi(const Arguments& a) {
       value.is_null() ? std::nullopt : std::optional<std::int64_t>(Signed(value)));
   json answer = Answer(stream.error());
   if (stream) {
-    answer["stream"] = {{"backend", NameOfValue(stream->backend(), kBackends)},
-                        {"kind", NameOfValue(stream->kind(), kStreamKinds)},
+    answer["stream"] = {{"backend", NameOf(stream->backend(), kBackendNames)},
+                        {"kind", NameOf(stream->kind(), kStreamNames)},
                         {"device", ToJson(stream->device())},
                         {"handle", std::to_string(stream->handle())},
                         {"context", std::to_string(stream->context())}};
@@ -110,8 +106,7 @@ inline json CallStreamFromArrayApi(const Arguments& a) {
   return answer;
 }
 inline json CallStreamHandoff(const Arguments& a) {
-  const std::uint32_t how =
-      OptionBits(a.step.value("handoff", json::array()), {"ALLOW_HOST_WAIT", "ALLOW_CAPTURE"});
+  const std::uint32_t how = BitsOf(a.step.value("handoff", json::array()), kHandoffNames);
   return Answer(db::handoff(StreamOf(a.step["producer"]), StreamOf(a.step["consumer"]),
                             static_cast<db::handoff_options>(how))
                     .error());
@@ -121,7 +116,7 @@ inline json CallStreamSynchronize(const Arguments& a) {
 }
 
 inline db::context_entry EntryOf(const json& given) {
-  const auto backend = static_cast<db::backend>(ValueOf(given["backend"], kBackends));
+  const auto backend = static_cast<db::backend>(ValueOf(given["backend"], kBackendNames));
   const std::vector<unsigned char> uuid = BytesOf(given.value("uuid", ""));
   db::context_entry entry =
       db::context_entry(backend, DeviceFrom(given["device"]))
@@ -131,10 +126,9 @@ inline db::context_entry EntryOf(const json& given) {
           .uuid(uuid)
           .queue(NumberOr(given, "queue", 0),
                  static_cast<db::stream_kind>(given.contains("queue_kind")
-                                                  ? ValueOf(given["queue_kind"], kStreamKinds)
+                                                  ? ValueOf(given["queue_kind"], kStreamNames)
                                                   : 0));
-  const std::uint32_t bits =
-      PropertyBits(given.value("properties", json::array()), kContextProperties);
+  const std::uint32_t bits = BitsOf(given.value("properties", json::array()), kContextNames);
   entry = (bits & DLBRIDGE_CONTEXT_DEFAULT) != 0 ? entry.as_default() : entry;
   entry = (bits & DLBRIDGE_CONTEXT_REPLACE) != 0 ? entry.replace() : entry;
   entry = (bits & DLBRIDGE_CONTEXT_ENUMERATED) != 0 ? entry.enumerated() : entry;
@@ -168,15 +162,14 @@ inline json CallContextFind(const Arguments& a) {
     const DLBridgeContextEntry& entry = found->raw();
     answer["is"] = a.world.EntryName(entry.id);
     answer["entry"] = {
-        {"backend", NameOfValue(entry.backend, kBackends)},
+        {"backend", NameOf(entry.backend, kBackendNames)},
         {"device", ToJson(entry.device)},
         {"platform", std::to_string(entry.platform)},
         {"native_device", std::to_string(entry.native_device)},
         {"context", std::to_string(entry.context)},
         {"queue", std::to_string(entry.queue)},
-        {"queue_kind",
-         entry.queue_kind == 0 ? json() : NameOfValue(entry.queue_kind, kStreamKinds)},
-        {"properties", PropertyNames(entry.properties, kContextProperties)},
+        {"queue_kind", entry.queue_kind == 0 ? json() : NameOf(entry.queue_kind, kStreamNames)},
+        {"properties", NamesOf(entry.properties, kContextNames)},
         {"uuid", Hex(entry.uuid, sizeof entry.uuid)}};
   }
   return answer;

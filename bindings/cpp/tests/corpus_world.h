@@ -11,11 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "conformance/names.h"
 #include "dlbridge/dlbridge.hpp"
 
 namespace dlbridge_cpp_test {
 
 namespace db = dlbridge;
+using namespace dlbridge::conformance;
 using json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
@@ -75,46 +77,44 @@ inline json Strings(const std::int64_t* values, std::int32_t count) {
   return strings;
 }
 
-inline const Names kKinds = {"UNKNOWN", "LEGACY", "VERSIONED", "BORROWED", "AMBIGUOUS"};
-
-// The index of a name in the list, or the number itself for a value without a name.
-inline std::int32_t ValueOf(const json& value, const Names& names) {
-  if (value.is_number()) {
-    return value.get<std::int32_t>();
-  }
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == value) {
-      return static_cast<std::int32_t>(i);
+// The value of a name, or the number itself for a value without a name.
+inline std::uint32_t NumberOf(const json& name, const NamedValues& known) {
+  for (const auto& one : known) {
+    if (name == one.name) {
+      return one.value;
     }
   }
-  throw std::invalid_argument("no such value: " + value.dump());
+  throw std::invalid_argument("no such value: " + name.dump());
+}
+inline std::int32_t ValueOf(const json& value, const NamedValues& known) {
+  return value.is_number() ? value.get<std::int32_t>()
+                           : static_cast<std::int32_t>(NumberOf(value, known));
 }
 template <class Enum>
-json NameOfValue(Enum value, const Names& names) {
-  const auto number = static_cast<std::int32_t>(value);
-  return number >= 0 && static_cast<std::size_t>(number) < names.size()
-             ? json(names[static_cast<std::size_t>(number)])
-             : json(number);
+json NameOf(Enum value, const NamedValues& known) {
+  for (const auto& one : known) {
+    if (static_cast<std::int32_t>(one.value) == static_cast<std::int32_t>(value)) {
+      return one.name;
+    }
+  }
+  return static_cast<std::int32_t>(value);
 }
-inline std::uint32_t PropertyBits(const json& value, const Names& names) {
+// The bits of a list of names, or the number itself.
+inline std::uint32_t BitsOf(const json& value, const NamedValues& known) {
   if (value.is_number()) {
     return value.get<std::uint32_t>();
   }
   std::uint32_t bits = 0;
   for (const json& name : value) {
-    bits |= std::uint32_t{1} << ValueOf(name, names);
+    bits |= NumberOf(name, known);
   }
   return bits;
 }
-// Option bits start above DLPack's flags.
-inline std::uint32_t OptionBits(const json& value, const Names& names) {
-  return value.is_number() ? value.get<std::uint32_t>() : PropertyBits(value, names) << 8;
-}
-inline json PropertyNames(std::uint32_t bits, const Names& names) {
+inline json NamesOf(std::uint32_t bits, const NamedValues& known) {
   json found = json::array();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if ((bits >> i & 1) != 0) {
-      found.push_back(names[i]);
+  for (const auto& one : known) {
+    if ((bits & one.value) != 0) {
+      found.push_back(one.name);
     }
   }
   return found;

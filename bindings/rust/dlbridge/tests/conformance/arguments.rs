@@ -126,6 +126,7 @@ impl PolicyHolder {
 
 fn with_demand<'a>(policy: Policy<'a>, name: &str) -> Policy<'a> {
     match name {
+        // [facts/enums.toml POLICY]
         "REJECT_UNKNOWN_DTYPE" => policy.reject_unknown_dtype(),
         "REJECT_UNKNOWN_DEVICE" => policy.reject_unknown_device(),
         "REJECT_UNKNOWN_FLAGS" => policy.reject_unknown_flags(),
@@ -136,6 +137,7 @@ fn with_demand<'a>(policy: Policy<'a>, name: &str) -> Policy<'a> {
         "REQUIRE_WRITABLE" => policy.require_writable(),
         "VOUCH_WRITABLE" => policy.vouch_writable(),
         "ALLOW_SELF_OVERLAP" => policy.allow_self_overlap(),
+        // [/facts]
         other => panic!("unknown option of a policy: {other}"),
     }
 }
@@ -164,19 +166,21 @@ pub fn with_options<R>(
 
 fn with_option<'a>(options: ConvertOptions<'a>, name: &str) -> ConvertOptions<'a> {
     match name {
-        // SAFETY: elements are read only if the case has bytes.
+        // [facts/enums.toml CONVERT]
+        // SAFETY: elements are read only if the case has bytes, and nothing writes to them.
         "SKIP_VALIDATION" => unsafe { options.skip_validation() },
-        // SAFETY: nothing writes to it.
+        // SAFETY: elements are read only if the case has bytes, and nothing writes to them.
         "VOUCH_WRITABLE" => unsafe { options.vouch_writable() },
         "ALLOW_UNKNOWN" => options.allow_unknown(),
         "CANONICAL" => options.canonical(),
         "FOLD_BYTE_OFFSET" => options.fold_byte_offset(),
         "COPY" => options.copy(),
-        // SAFETY: as above.
+        // SAFETY: elements are read only if the case has bytes, and nothing writes to them.
         "DROP_READ_ONLY" => unsafe { options.drop_read_only() },
         "DROP_PADDED" => options.drop_padded(),
         "ALLOW_NEWER_CODES" => options.allow_newer_codes(),
         "PIN_PRODUCER" => options.pin_producer(),
+        // [/facts]
         other => panic!("unknown option of a conversion: {other}"),
     }
 }

@@ -179,21 +179,23 @@ pub fn diagnose(step: &Value, world: &mut World) -> Value {
 
 /// One of the questions that a layout answers.
 type LayoutProperty = fn(&Layout) -> bool;
+const LAYOUT_PROPERTIES: &[(&str, LayoutProperty)] = &[
+    // [facts/enums.toml LAYOUT]
+    ("EMPTY", Layout::is_empty),
+    ("C_CONTIGUOUS", Layout::is_c_contiguous),
+    ("F_CONTIGUOUS", Layout::is_f_contiguous),
+    ("BROADCAST", Layout::is_broadcast),
+    ("NEGATIVE_STRIDES", Layout::has_negative_strides),
+    ("PADDED", Layout::is_padded),
+    ("OPAQUE", Layout::is_opaque),
+    // [/facts]
+];
 
 pub fn layout(step: &Value, world: &mut World) -> Value {
     let layout = world.get(&step["in"]).borrowed().layout();
     let mut seen = answer(&layout);
     let Ok(layout) = layout else { return seen };
-    let properties: [(&str, LayoutProperty); 7] = [
-        ("EMPTY", Layout::is_empty),
-        ("C_CONTIGUOUS", Layout::is_c_contiguous),
-        ("F_CONTIGUOUS", Layout::is_f_contiguous),
-        ("BROADCAST", Layout::is_broadcast),
-        ("NEGATIVE_STRIDES", Layout::has_negative_strides),
-        ("PADDED", Layout::is_padded),
-        ("OPAQUE", Layout::is_opaque),
-    ];
-    let set = properties.iter().filter(|(_, is_set)| is_set(&layout)).map(|(name, _)| *name);
+    let set = LAYOUT_PROPERTIES.iter().filter(|(_, is_set)| is_set(&layout)).map(|(name, _)| *name);
     seen["layout"] = json!({
         "properties": set.collect::<Vec<_>>(),
         "item_bits": layout.item_bits(),

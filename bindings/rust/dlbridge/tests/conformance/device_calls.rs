@@ -3,6 +3,7 @@
 
 use crate::arguments::{device, device_json, dtype, list, names, unsigned, version, PolicyHolder};
 use crate::calls::{answer, made, raw_answer, with_borrowed};
+use crate::names::{self, Names};
 use crate::world::{bytes_of, Live, Producer, World};
 use dlbridge::{
     sys, Backend, BackendState, Buffer, CollectOptions, ContextInfo, ContextSpec, CopySpec, Error,
@@ -11,69 +12,41 @@ use dlbridge::{
 use serde_json::{json, Value};
 use std::sync::atomic::Ordering;
 
-const BACKENDS: &[&str] = &["NONE", "CPU", "CUDA", "HIP", "LEVEL_ZERO", "OPENCL"];
-const BUFFER_KINDS: &[&str] = &["DEFAULT", "ADDRESS", "CL_MEM", "HANDLE"];
-const STREAM_KINDS: &[&str] = &["", "HOST", "NO_SYNC", "QUEUE", "IMMEDIATE_LIST"];
-const MEMORIES: &[&str] = &[
-    "",
-    "HOST",
-    "DEVICE",
-    "PINNED",
-    "MANAGED",
-    "USM_HOST",
-    "USM_DEVICE",
-    "USM_SHARED",
-    "SVM",
-    "CL_MEM",
-];
-const WRAP_OPTIONS: &[&str] =
-    &["SKIP_VALIDATION", "PIN_PRODUCER", "RETAIN", "LIMIT_BUFFER", "RELEASE_ON_STREAM"];
-const COLLECT_OPTIONS: &[&str] = &["WAIT"];
-const COPY_OPTIONS: &[&str] = &["ALLOW_STAGING", "SHAREABLE"];
-const HANDOFF_OPTIONS: &[&str] = &["ALLOW_HOST_WAIT", "ALLOW_CAPTURE"];
-const CONTEXT_PROPERTIES: &[&str] = &["DEFAULT", "REPLACE", "ENUMERATED", "PRIVATE"];
-
 /// The number of a name, or the number itself for values without a name.
-fn value_of(value: &Value, known: &[&str], otherwise: i32) -> i32 {
+fn value_of(value: &Value, known: &Names, otherwise: i32) -> i32 {
     match value {
         Value::Null => otherwise,
-        Value::String(name) => {
-            known.iter().position(|other| other == name).map_or(-1, |i| i32::try_from(i).unwrap())
-        }
+        Value::String(name) => number_of(name, known).map_or(-1, |n| i32::try_from(n).unwrap()),
         number => i32::try_from(number.as_i64().unwrap()).unwrap(),
     }
 }
 
-fn name_of(value: i32, known: &[&str]) -> Value {
-    let name = usize::try_from(value).ok().and_then(|value| known.get(value));
-    name.map_or(json!(value), |name| json!(name))
+fn number_of(name: &str, known: &Names) -> Option<u32> {
+    known.iter().find(|(other, _)| *other == name).map(|(_, number)| *number)
 }
 
-/// Option bits start above DLPack's flags.
-fn options_of(value: &Value, known: &[&str]) -> u32 {
-    if value.is_number() {
-        bits_of(value, known)
-    } else {
-        bits_of(value, known) << 8
-    }
+fn name_of(value: i32, known: &Names) -> Value {
+    let name = known.iter().find(|(_, number)| i32::try_from(*number) == Ok(value));
+    name.map_or(json!(value), |(name, _)| json!(name))
 }
 
-fn bits_of(value: &Value, known: &[&str]) -> u32 {
+/// The bits of a list of names, or the number itself.
+fn bits_of(value: &Value, known: &Names) -> u32 {
     if let Some(number) = value.as_u64() {
         return u32::try_from(number).unwrap();
     }
-    let bit = |name| 1 << known.iter().position(|other| *other == name).expect("a known bit");
-    names(value).into_iter().map(bit).fold(0, |all, bit: u32| all | bit)
+    let bit = |name| number_of(name, known).expect("a known bit");
+    names(value).into_iter().map(bit).fold(0, |all, bit| all | bit)
 }
 
-fn bit_names(bits: u32, known: &[&str]) -> Value {
-    known.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, name)| *name).collect()
+fn bit_names(bits: u32, known: &Names) -> Value {
+    known.iter().filter(|(_, bit)| bits & bit != 0).map(|(name, _)| *name).collect()
 }
 
 fn buffer_of(spec: &Value, data: *const std::ffi::c_void) -> Buffer {
     let mut raw = *Buffer::address(data).as_raw();
-    raw.backend = value_of(&spec["backend"], BACKENDS, 0);
-    raw.kind = value_of(&spec["kind"], BUFFER_KINDS, 1);
+    raw.backend = value_of(&spec["backend"], names::BACKEND, 0);
+    raw.kind = value_of(&spec["kind"], names::BUFFER, 1);
     raw.context = unsigned(&spec["context"], 0);
     Buffer::from_raw(raw)
 }
@@ -84,8 +57,8 @@ fn stream_of(spec: &Value) -> Stream {
         given => given.clone(),
     };
     let raw = sys::DLBridgeStream {
-        backend: value_of(&spec["backend"], BACKENDS, 0),
-        kind: value_of(&spec["kind"], STREAM_KINDS, 0),
+        backend: value_of(&spec["backend"], names::BACKEND, 0),
+        kind: value_of(&spec["kind"], names::STREAM, 0),
         device: raw_device(&device),
         handle: unsigned(&spec["handle"], 0),
         context: unsigned(&spec["context"], 0),
@@ -103,8 +76,8 @@ fn raw_device(value: &Value) -> sys::DLDevice {
 fn stream_json(stream: &Stream) -> Value {
     let raw = stream.as_raw();
     json!({
-        "backend": name_of(raw.backend, BACKENDS),
-        "kind": name_of(raw.kind, STREAM_KINDS),
+        "backend": name_of(raw.backend, names::BACKEND),
+        "kind": name_of(raw.kind, names::STREAM),
         "device": [raw.device.device_type, raw.device.device_id],
         "handle": raw.handle.to_string(),
         "context": raw.context.to_string(),
@@ -115,24 +88,24 @@ fn entry_json(info: &ContextInfo) -> Value {
     let kind = info.as_raw().queue_kind;
     let hex = info.uuid().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     json!({
-        "backend": name_of(info.backend().0, BACKENDS),
+        "backend": name_of(info.backend().0, names::BACKEND),
         "device": device_json(info.device()),
         "platform": info.platform().to_string(),
         "native_device": info.native_device().to_string(),
         "context": info.context().to_string(),
         "queue": info.queue().to_string(),
-        "queue_kind": if kind == 0 { Value::Null } else { name_of(kind, STREAM_KINDS) },
-        "properties": bit_names(info.as_raw().properties, CONTEXT_PROPERTIES),
+        "queue_kind": if kind == 0 { Value::Null } else { name_of(kind, names::STREAM) },
+        "properties": bit_names(info.as_raw().properties, names::CONTEXT),
         "uuid": hex,
     })
 }
 
 pub fn backend_info(step: &Value, _world: &mut World) -> Value {
-    let info = dlbridge::backend_info(Backend(value_of(&step["backend"], BACKENDS, 0)));
+    let info = dlbridge::backend_info(Backend(value_of(&step["backend"], names::BACKEND, 0)));
     let mut seen = answer(&info);
     let Ok(info) = info else { return seen };
     seen["info"] = json!({
-        "backend": name_of(info.backend.0, BACKENDS),
+        "backend": name_of(info.backend.0, names::BACKEND),
         "state": match info.state {
             BackendState::Ready => "READY",
             BackendState::Absent => "ABSENT",
@@ -160,9 +133,9 @@ pub fn pointer_info(step: &Value, world: &mut World) -> Value {
     let mut seen = answer(&info);
     let Ok(info) = info else { return seen };
     seen["info"] = json!({
-        "backend": name_of(info.backend().0, BACKENDS),
+        "backend": name_of(info.backend().0, names::BACKEND),
         "device": device_json(info.device()),
-        "memory": name_of(info.memory().0, MEMORIES),
+        "memory": name_of(info.memory().0, names::MEMORY),
         "native_device": info.as_raw().native_device,
         "base": info.base().to_string(),
         "size": info.size().to_string(),
@@ -208,7 +181,7 @@ fn with_wrap<R>(
     // SAFETY: the library rejects a wrong number of axes before it reads the lists; elements are
     // read only if the case has bytes.
     let raw = unsafe { spec.as_raw_mut() };
-    let options = options_of(&given["options"], WRAP_OPTIONS);
+    let options = bits_of(&given["options"], names::WRAP);
     // A number replaces all options; names are added to those that the methods have set.
     raw.options = if given["options"].is_number() { options } else { raw.options | options };
     if let Some(ndim) = given["ndim"].as_i64() {
@@ -274,7 +247,7 @@ fn with_copy<R>(
         spec = spec.stream(stream_of(&given["stream"]));
     }
     // SAFETY: no pointer is altered.
-    unsafe { spec.as_raw_mut() }.options = options_of(&given["options"], COPY_OPTIONS);
+    unsafe { spec.as_raw_mut() }.options = bits_of(&given["options"], names::COPY);
     let target = (!given["target"].is_null()).then(|| {
         let memory = world.memory(&given["target"]);
         Target {
@@ -360,7 +333,7 @@ pub fn release_after(step: &Value, world: &mut World) -> Value {
 }
 
 pub fn collect(step: &Value, _world: &mut World) -> Value {
-    let options = CollectOptions::from_bits(options_of(&step["collect"], COLLECT_OPTIONS));
+    let options = CollectOptions::from_bits(bits_of(&step["collect"], names::COLLECT));
     let left = dlbridge::collect(options);
     let mut seen = answer(&left);
     seen["left"] = json!(left.unwrap_or(0));
@@ -379,7 +352,7 @@ pub fn stream_from_array_api(step: &Value, _world: &mut World) -> Value {
 }
 
 pub fn stream_handoff(step: &Value, _world: &mut World) -> Value {
-    let options = HandOff::from_bits(options_of(&step["handoff"], HANDOFF_OPTIONS));
+    let options = HandOff::from_bits(bits_of(&step["handoff"], names::HANDOFF));
     answer(&stream_of(&step["producer"]).hand_off(&stream_of(&step["consumer"]), options))
 }
 
@@ -390,7 +363,7 @@ pub fn stream_synchronize(step: &Value, _world: &mut World) -> Value {
 pub fn context_register(step: &Value, world: &mut World) -> Value {
     let given = &step["entry"];
     let mut spec = ContextSpec::new(
-        Backend(value_of(&given["backend"], BACKENDS, 0)),
+        Backend(value_of(&given["backend"], names::BACKEND, 0)),
         device(&given["device"]),
         unsigned(&given["native_device"], 0),
         unsigned(&given["context"], 0),
@@ -403,8 +376,8 @@ pub fn context_register(step: &Value, world: &mut World) -> Value {
     // SAFETY: no pointer is altered.
     let raw = unsafe { spec.as_raw_mut() };
     raw.queue = unsigned(&given["queue"], 0);
-    raw.queue_kind = value_of(&given["queue_kind"], STREAM_KINDS, 0);
-    raw.properties = bits_of(&given["properties"], CONTEXT_PROPERTIES);
+    raw.queue_kind = value_of(&given["queue_kind"], names::STREAM, 0);
+    raw.properties = bits_of(&given["properties"], names::CONTEXT);
     let deletes = (!step["in"].is_null()).then(|| world.memory(&step["in"]).deletes.clone());
     let release = move |_: &ContextInfo| {
         if let Some(deletes) = deletes {

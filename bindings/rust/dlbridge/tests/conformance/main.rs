@@ -9,6 +9,8 @@ mod arguments;
 mod calls;
 mod device_calls;
 mod faults;
+#[rustfmt::skip]
+mod names;
 mod world;
 
 use serde_json::{json, Map, Value};
