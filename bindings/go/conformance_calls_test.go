@@ -146,7 +146,8 @@ func callHostAccessible(_ *world, step object) object {
 	if kind.HostAccessible() {
 		returns = 1
 	}
-	return object{"status": "OK", "returns": returns, "answer": nameOf(int32(kind.HostAccess()), answerNames)}
+	answer := nameOf(int32(kind.HostAccess()), answerNames)
+	return object{"status": "OK", "returns": returns, "answer": answer}
 }
 
 func callRequiredVersion(w *world, step object) object {
