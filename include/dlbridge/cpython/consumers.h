@@ -235,8 +235,8 @@ static inline void dlbridge_py_probe_(PyObject* consumers, const DLBridgePyProbe
   PyErr_Clear();
 }
 
-/* Returns 1 if this from_dlpack of a consumer was probed: the module's function may be replaced, for a
- * while or for good. After several replacements, the consumer is not probed again. */
+/* Returns 1 if this from_dlpack was probed. A module may replace the function, so each one is probed
+ * until several replacements were seen. */
 static inline int dlbridge_py_was_probed_(PyObject* consumers, const char* title, PyObject* importer) {
   int probed = 0;
   Py_ssize_t i;
