@@ -553,8 +553,8 @@ struct KernelJoinedPairs : KernelPairs {
   }
 };
 
-// Without it, the loop of one window takes up to 1.25 times as long where it begins at an address
-// that happens to be bad for it (measured).
+// Without unrolling, the loop over one window takes up to 1.25 times as long at some code addresses
+// (measured).
 #if defined(__clang__)
 #define DLBRIDGE_UNROLL_TWICE _Pragma("clang loop unroll_count(2)")
 #else

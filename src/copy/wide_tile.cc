@@ -193,7 +193,7 @@ WideLattice ChooseWideLattice(int64_t item, int64_t columns) {
   const int64_t bytes = columns * item;
   const int64_t halves = (bytes + 31) / 32;
   const int64_t wholes = (bytes + 63) / 64;
-  // The last vector overlaps the one before it, a long one by more.
+  // The last vector overlaps the previous one; a 64-byte vector overlaps more.
   if (level >= VectorLevel::kAvx512Vbmi && bytes >= 64 && 5 * halves >= 8 * wholes) {
     return {LatticeOf<Parts4>(item), true};
   }

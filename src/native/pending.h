@@ -59,10 +59,10 @@ void AddPending(Pending* pending);
 // over.
 void PollPending();
 
-// Releases all tensors whose marks are over; `wait` first waits for the marks of all that are held
-// now, also of those that another thread looks at. Continues after a failure of a driver and
-// returns the first one; that tensor stays held. `*left` receives the number of tensors that are
-// held or are being released.
+// Releases tensors whose marks are reached. With `wait`, first waits for all marks held now,
+// including those that another thread is checking. If a driver fails, the tensor stays held; the
+// function continues with the others and returns the first failure. `*left` receives the number of
+// tensors that are held or are being released.
 DLBridgeStatus CollectPending(bool wait, size_t* left, DLBridgeError* error);
 
 }  // namespace dlbridge

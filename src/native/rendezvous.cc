@@ -254,8 +254,8 @@ FoundTable FindTable() { return {&kOwnTable, &kOwnTable}; }
 
 #endif
 
-// Pinning waits for other threads that load or unload objects. So a table that is found again after
-// pinning was complete the whole time.
+// Pinning waits for loads and unloads in progress. A table found again after the pin was therefore
+// complete throughout.
 const DLBridgeContextTable* FindAndPinTable() {
   FoundTable found = FindTable();
   for (;;) {

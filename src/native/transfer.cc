@@ -56,8 +56,8 @@ DLBridgeStatus ResolveSide(const char* argument, Side* side, DLBridgeError* erro
 
 // ------------------------------------------------------------------------------- with one driver
 
-// The caller's stream if it belongs to the driver, except for a staged copy. Otherwise the stream's
-// work was waited for already.
+// The caller's stream if it belongs to the driver, except for a staged copy. Otherwise the library
+// has already waited for the stream.
 DLBridgeStream StreamFor(const Transfer& transfer, const Backend& backend) {
   const DLBridgeStream& stream = transfer.spec->stream;
   const bool taken = !transfer.staged && stream.backend == backend.id && IsQueue(stream);

@@ -9,8 +9,8 @@
 
 namespace dlbridge {
 
-// The tensor must not be empty, and its count and reach must fit 63 bits. NO and YES are exact. The
-// answer is DLBRIDGE_UNDECIDED if the bounded search finds none.
+// The tensor must not be empty, and its count and reach must fit 63 bits. NO and YES are exact.
+// UNDECIDED: the bounded search ended without an answer.
 DLBridgeAnswer SelfOverlap(int32_t ndim, const int64_t* shape, const int64_t* strides);
 
 }  // namespace dlbridge

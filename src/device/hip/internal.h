@@ -121,7 +121,7 @@ inline DLBridgeStatus EnterFor(uint64_t handle, int32_t device, DeviceScope* sco
   return IsSpecial(handle) ? scope->Enter(device, error) : DLBRIDGE_OK;
 }
 
-// Lets the host wait for a stream. The device is that of a special stream, and is current then.
+// Makes the host wait for a stream. For a special stream, makes `device` current first.
 DLBridgeStatus WaitFor(Stream stream, int32_t device, DeviceScope* scope, DLBridgeError* error);
 
 // A stream of the library, which waits for no other stream.

@@ -29,9 +29,9 @@ struct Block {
   EventPair pairs[kPairs];
 };
 
-// Never freed, since other threads read the list without a lock; reused with its blocks when the
-// entry is gone. So there are as many as contexts that were registered at one time, and one for
-// each context that was used without an entry.
+// Never freed, because other threads read the list without a lock. Reused with its blocks once its
+// entry is gone. The list is as long as the most contexts registered at once, plus one per context
+// used without an entry.
 struct ContextEvents {
   ContextEvents* next;
   std::atomic<uint64_t> context;
