@@ -26,9 +26,9 @@ var errExit = errors.New("dlbridge: a callback called runtime.Goexit")
 // OnPanic sets the handler of panics in callbacks; nil, the default: none. A panic never crosses into C:
 // a release callback then counts as having run, an allocator as having no memory.
 //
-// A callback runs on the thread that C calls it on. It must not call [runtime.Goexit], nor testing's
-// FailNow, which calls it: it cannot be stopped and would skip C's frames. The handler then gets an
-// error as the value.
+// A callback runs on the thread that C calls it on. It must not call [runtime.Goexit], which cannot be
+// stopped and would skip C frames. FailNow of package testing calls it. The handler then gets an error
+// as the value.
 func OnPanic(handler PanicHandler) {
 	if handler == nil {
 		panicHandler.Store(nil)

@@ -18,8 +18,8 @@ reach a driver or a foreign deleter.
 
 The ctypes structs mirror dlpack.h; `tensor_at` reads the fields that are safe to read."""
 
-# For a NamedTuple, typing of CPython 3.15 holds the lock of all imports and loads annotationlib: it
-# waits for ever for a thread that is importing that, as dataclasses does. So it is loaded before.
+# In CPython 3.15, defining a NamedTuple imports annotationlib under the import lock. This deadlocks
+# with a thread that is importing it, as dataclasses does. So dataclasses is imported first.
 import ctypes
 import dataclasses  # noqa: F401
 from typing import NamedTuple

@@ -25,8 +25,8 @@ fn main() {
     }
 }
 
-/// Links the library that pkg-config knows, if it is new enough, of the crate's ABI, and found when
-/// the program starts.
+/// Links the library found by pkg-config if it is new enough, has the crate's ABI, and the loader
+/// finds it at run time.
 fn link_installed() -> bool {
     let mut config = pkg_config::Config::new();
     config.atleast_version(OLDEST);

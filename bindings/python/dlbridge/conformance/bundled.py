@@ -70,7 +70,7 @@ class Bundled(Adapter):
             return self.framework.make(_Case(dtype, "plain"))
 
     def _check(self, array: Any, dtype: str) -> None:
-        """An array of another dtype is not the one that was asked for."""
+        """Raises Unsupported if the framework made another array than requested."""
         with contextlib.suppress(Exception):
             if self.framework.shape(array) != FORMS["plain"].shape:
                 raise Unsupported(f"{self.title} makes no array of {dtype}")
