@@ -31,7 +31,7 @@ if(NOT DLBRIDGE_SANITIZE MATCHES "thread" AND TARGET fake_cuda AND TARGET dlbrid
     target_compile_definitions(fuzz_processes PRIVATE
       FUZZ_TABLE_${variable}="$<TARGET_FILE:fuzz_table_${name}>")
   endforeach()
-  # The hash table of older linkers, which has names that a module only uses, too.
+  # DT_HASH, the table of older linkers, also lists symbols that a module only imports.
   target_link_options(fuzz_table_old PRIVATE -Wl,--hash-style=sysv)
   target_compile_definitions(fuzz_table_data PRIVATE TABLE_IS_DATA)
   target_compile_definitions(fuzz_table_used PRIVATE TABLE_IS_USED)

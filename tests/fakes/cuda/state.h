@@ -265,7 +265,8 @@ Memory* AllocateOnDevice(Kind kind, size_t size, int device, Context* context);
 // A page-aligned range of addresses that fault, and the bytes of a file.
 void* ReserveAddresses(size_t size);
 void* MapFile(int file, size_t size);
-// The path of a file of this process. A foreign descriptor may be anything; empty: it is none.
+// Path of an open file; empty if the descriptor is not open. A foreign descriptor may have any
+// value.
 std::string NameOfFile(int file);
 // The device with this number across processes, or -1.
 int DeviceOfPhysical(int physical);

@@ -171,8 +171,8 @@ void DestroyStream(Stream* stream);
 // Fails as the runtime's waits do while a graph is captured; `stream` may be NULL. Returns the
 // code.
 int CheckWait(Stream* stream, const char* function);
-// Fails as the runtime's allocations do: the fake applies that to everything that creates,
-// destroys or maps an object.
+// Fails while a stream is captured, as allocations of the runtime do. Used for every call that
+// creates, destroys or maps an object.
 int CheckUnsafe(const char* function);
 
 // The allocation that holds an address, or NULL.

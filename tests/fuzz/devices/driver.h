@@ -160,8 +160,8 @@ class Driver {
  protected:
   // A failed EXPECT of the helpers that targets share with the tests ends the program.
   static void ThrowOnFailures() { testing::FLAGS_gtest_throw_on_failure = true; }
-  // Memory of an odd kind that is found with the label of its device, before the driver has made
-  // it.
+  // Odd memory, described before the driver allocates it. A query finds it with the label of its
+  // device.
   OddMemory DescribeOdd(size_t kind, int device, int32_t found) const {
     OddMemory described;
     described.kind = kind;

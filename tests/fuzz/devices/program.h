@@ -638,7 +638,7 @@ class Program {
                                             asked.backend != DLBRIDGE_BACKEND_NONE ||
                                             !IsSame(label, LabelOf(buffer)));
     if (info.backend == driver_.backend()) {
-      // A driver that does not know the application's numbers keeps one that is not registered.
+      // A driver without numbering of its own keeps an unregistered id of the application.
       const bool kept =
           !driver_.knows_devices() && IsSame(info.device, label) && label.device_id >= kDevices;
       Check("the label", kept || IsSame(info.device, driver_.Label(buffer.device)));

@@ -164,8 +164,8 @@ class WholeProgram final : public Program {
     Check("memory in its place is wrapped", status == DLBRIDGE_OK || failed_ || odd.found == 0 ||
                                                 !IsSame(spec.device, odd.label) ||
                                                 (!read_only && !odd.is_writable));
-    // A label of another device type makes no memory of this driver of it, and an empty tensor
-    // touches none.
+    // If the label names another device type, the memory is not this driver's. An empty tensor
+    // touches no memory.
     Check("memory that kernels only read is READ_ONLY",
           status != DLBRIDGE_OK || odd.is_writable || read_only || failed_ || shape == 0 ||
               spec.device.device_type != odd.label.device_type);
