@@ -111,7 +111,8 @@ def symbols_of(folder, cxx, flags):
 
 @nox.session
 def bundle_symbols(session):
-    """Hidden symbols, or all of the prefix; the C library is all that is needed."""
+    """The bundle exports nothing by default, only prefixed names on request, and needs only the C
+    library."""
     _, cxx = compilers(session, "gcc")
     folder = new_bundle("bundle-symbols")
     same_names(symbols_of(folder, cxx, "-O2"), set())
@@ -238,7 +239,7 @@ def clone_wrap():
 @recipes
 @both_kinds
 def meson(session, linkage):
-    """A project whose subprojects/dlbridge.wrap fetches the archive; its installation, too."""
+    """Builds and installs a project whose wrap file fetches the archive."""
     folder = new_project(f"meson-{linkage}")
     (folder / "meson.build").write_text(MESON_PROJECT)
     wrap = folder / "subprojects/dlbridge.wrap"

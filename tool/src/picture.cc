@@ -252,8 +252,8 @@ bool DrawScaled(const Drawing& drawing) {
                      [&](double elements) { return elements > 0 && elements < whole; });
 }
 
-// The axes up to the first one that leaves a gap, which has at most 4 indices: what the scaled
-// picture is too small to show. The same axes if there is none.
+// Returns the innermost axes up to the first with a gap, of which it keeps at most 4 indices: the
+// part that is too small in the scaled picture. Returns all axes if none has a gap.
 std::vector<Axis> StartOf(const std::vector<Axis>& axes) {
   std::vector<size_t> order;
   for (size_t i = 0; i < axes.size(); ++i) {
