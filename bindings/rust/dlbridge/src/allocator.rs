@@ -61,7 +61,7 @@ impl AllocatorHook {
         Self::from_arc(Arc::new(allocator))
     }
 
-    /// The same for an allocator that the caller shares.
+    /// As [`AllocatorHook::new`], for an allocator that the caller shares.
     pub fn from_arc<A: Allocator>(allocator: Arc<A>) -> Self {
         Self {
             raw: sys::DLBridgeAllocator {

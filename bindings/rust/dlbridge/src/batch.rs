@@ -59,11 +59,11 @@ pub fn upgrade_many(
     Ok(try_upgrade_many(tensors, options)?)
 }
 
-/// The same, but on failure the tensors are returned in [`RejectedBatch`].
+/// As [`upgrade_many`], but on failure returns the tensors in [`RejectedBatch`].
 ///
 /// # Errors
 ///
-/// As above.
+/// As for [`upgrade_many`].
 pub fn try_upgrade_many(
     tensors: Vec<LegacyTensor>,
     options: &ConvertOptions<'_>,

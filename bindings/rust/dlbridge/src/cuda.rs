@@ -122,7 +122,7 @@ impl<T> Drop for CudaTensor<T> {
     }
 }
 
-/// The same for a tensor without another owner, for reading and writing.
+/// As [`CudaTensor`], for a tensor without another owner, for reading and writing.
 pub struct CudaTensorMut<T> {
     tensor: CudaTensor<T>,
 }
@@ -169,7 +169,7 @@ impl Tensor {
 }
 
 impl UniqueTensor {
-    /// The same, for reading and writing.
+    /// As [`Tensor::into_cuda_slice`], for reading and writing.
     ///
     /// # Errors
     ///

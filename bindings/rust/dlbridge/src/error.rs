@@ -316,7 +316,7 @@ impl<T> Rejected<T> {
         self.error.rule()
     }
 
-    /// The same rejection, with the value converted by `f`.
+    /// Converts the value by `f` and keeps the error.
     pub(crate) fn map<U>(self, back: impl FnOnce(T) -> U) -> Rejected<U> {
         Rejected { error: self.error, value: back(self.value) }
     }

@@ -75,16 +75,16 @@ impl LegacyTensor {
     ///
     /// # Errors
     ///
-    /// See [`export`](crate::export). The tensor is released.
+    /// See [`export`](crate::export()). The tensor is released.
     pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
         Ok(self.try_export(target, options)?)
     }
 
-    /// The same, but a rejected tensor is returned in [`Rejected`].
+    /// As [`LegacyTensor::export`], but returns a rejected tensor in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`LegacyTensor::export`].
     pub fn try_export(
         self,
         target: Version,
@@ -102,16 +102,16 @@ impl VersionedTensor {
     ///
     /// # Errors
     ///
-    /// See [`export`](crate::export). The tensor is released.
+    /// See [`export`](crate::export()). The tensor is released.
     pub fn export(self, target: Version, options: &ConvertOptions<'_>) -> Result<Exported, Error> {
         Ok(self.try_export(target, options)?)
     }
 
-    /// The same, but a rejected tensor is returned in [`Rejected`].
+    /// As [`VersionedTensor::export`], but returns a rejected tensor in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`VersionedTensor::export`].
     pub fn try_export(
         self,
         target: Version,
@@ -134,11 +134,11 @@ impl Tensor {
         self.into_versioned().export(target, options)
     }
 
-    /// The same, but a rejected tensor is returned in [`Rejected`].
+    /// As [`Tensor::export`], but returns a rejected tensor in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`Tensor::export`].
     pub fn try_export(
         self,
         target: Version,

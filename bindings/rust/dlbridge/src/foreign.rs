@@ -141,7 +141,7 @@ impl LegacyTensor {
         Ok(made)
     }
 
-    /// The same by `options`.
+    /// As [`LegacyTensor::upgrade`], with `options`.
     ///
     /// # Errors
     ///
@@ -154,11 +154,11 @@ impl LegacyTensor {
         Ok(made)
     }
 
-    /// The same, but a rejected tensor is returned in [`Rejected`].
+    /// As [`LegacyTensor::upgrade_with`], but returns a rejected tensor in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`LegacyTensor::upgrade_with`].
     #[inline]
     pub fn try_upgrade(self, options: &ConvertOptions<'_>) -> Result<Tensor, Rejected<Self>> {
         let made = self.upgrade_by(options.as_raw());
@@ -275,11 +275,11 @@ impl VersionedTensor {
         Ok(self.try_import(options)?)
     }
 
-    /// The same, but a rejected tensor is returned in [`Rejected`].
+    /// As [`VersionedTensor::import`], but returns a rejected tensor in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`VersionedTensor::import`].
     #[inline]
     pub fn try_import(self, options: &ConvertOptions<'_>) -> Result<Tensor, Rejected<Self>> {
         // SAFETY: live, owned, and of that kind.
@@ -299,11 +299,11 @@ impl VersionedTensor {
         Ok(self.try_downgrade(options)?)
     }
 
-    /// The same, but a rejected tensor is returned in [`Rejected`].
+    /// As [`VersionedTensor::downgrade`], but returns a rejected tensor in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`VersionedTensor::downgrade`].
     #[inline]
     pub fn try_downgrade(
         self,
@@ -321,7 +321,7 @@ impl VersionedTensor {
 }
 
 impl Tensor {
-    /// The same tensor as one that has not been validated.
+    /// Returns it as a [`VersionedTensor`], which counts as not validated.
     #[must_use]
     pub fn into_versioned(self) -> VersionedTensor {
         // SAFETY: this value owned it.
@@ -339,11 +339,11 @@ impl Tensor {
         self.into_versioned().downgrade(options)
     }
 
-    /// The same, but a rejected tensor is returned in [`Rejected`].
+    /// As [`Tensor::downgrade`], but returns a rejected tensor in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`Tensor::downgrade`].
     pub fn try_downgrade(
         self,
         options: &ConvertOptions<'_>,

@@ -38,13 +38,14 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As above; a stream that captures a graph, or whose driver has no events for other processes.
+    /// As for [`Tensor::ipc_export`]; a stream that captures a graph, or whose driver has no events for
+    /// other processes.
     pub fn ipc_export_after(&self, stream: &Stream) -> Result<IpcExport, Error> {
         // SAFETY: as above.
         unsafe { self.export_by(sys::DLBRIDGE_IPC_READ_ONLY, Some(stream)) }
     }
 
-    /// The same for a process that may write, unless the tensor is read-only.
+    /// As [`Tensor::ipc_export`], for a process that may write, unless the tensor is read-only.
     ///
     /// # Safety
     ///
@@ -52,7 +53,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`Tensor::ipc_export`].
     pub unsafe fn ipc_export_writable(&self) -> Result<IpcExport, Error> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.export_by(0, None) }
@@ -134,11 +135,11 @@ impl Tensor {
     ///
     /// # Safety
     ///
-    /// As above. The CPU reads no element before `stream` was synchronised.
+    /// As for [`Tensor::ipc_import`]. The CPU reads no element before `stream` was synchronised.
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`Tensor::ipc_import`].
     pub unsafe fn ipc_import_on(
         bytes: &[u8],
         fds: &[BorrowedFd<'_>],
@@ -149,15 +150,15 @@ impl Tensor {
         unsafe { import(bytes, fds, sys::DLBRIDGE_IPC_READ_ONLY, policy, Some(stream)) }
     }
 
-    /// The same, writable if it was exported so.
+    /// As [`Tensor::ipc_import`], but the tensor is writable if it was exported so.
     ///
     /// # Safety
     ///
-    /// As above.
+    /// As for [`Tensor::ipc_import`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`Tensor::ipc_import`].
     pub unsafe fn ipc_import_writable(
         bytes: &[u8],
         fds: &[BorrowedFd<'_>],
@@ -175,7 +176,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`Tensor::ipc_import`].
     pub unsafe fn ipc_import_writable_on(
         bytes: &[u8],
         fds: &[BorrowedFd<'_>],

@@ -124,18 +124,18 @@ impl UniqueTensor {
         Ok(Self::try_from_vec(vec, shape)?)
     }
 
-    /// The same, but a rejected vector is returned in [`Rejected`].
+    /// As [`UniqueTensor::from_vec`], but returns a rejected vector in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`UniqueTensor::from_vec`].
     pub fn try_from_vec<T: Element>(vec: Vec<T>, shape: &[i64]) -> Result<Self, Rejected<Vec<T>>> {
         let spec = |elements: &[T]| spec_of(elements, shape, Flags::NONE);
         // SAFETY: the memory belongs to the vector, which the tensor will own.
         give_vec(vec, spec, |spec| unsafe { wrap(spec) }).map(Self::new)
     }
 
-    /// The same for a boxed slice.
+    /// As [`UniqueTensor::from_vec`], for a boxed slice.
     ///
     /// # Errors
     ///
@@ -144,11 +144,11 @@ impl UniqueTensor {
         Self::from_vec(slice.into_vec(), shape)
     }
 
-    /// The same, but a rejected slice is returned in [`Rejected`].
+    /// As [`UniqueTensor::from_boxed_slice`], but returns a rejected slice in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`UniqueTensor::from_boxed_slice`].
     pub fn try_from_boxed_slice<T: Element>(
         slice: Box<[T]>,
         shape: &[i64],
@@ -178,11 +178,11 @@ impl LegacyTensor {
         Ok(Self::try_from_vec(vec, shape)?)
     }
 
-    /// The same, but a rejected vector is returned in [`Rejected`].
+    /// As [`LegacyTensor::from_vec`], but returns a rejected vector in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`LegacyTensor::from_vec`].
     pub fn try_from_vec<T: Element>(vec: Vec<T>, shape: &[i64]) -> Result<Self, Rejected<Vec<T>>> {
         let spec = |elements: &[T]| spec_of(elements, shape, Flags::NONE);
         // SAFETY: the memory belongs to the vector, which the tensor will own.
@@ -201,11 +201,11 @@ impl Tensor {
         Ok(Self::try_from_arc(elements, shape)?)
     }
 
-    /// The same, but on failure the `Arc` is returned in [`Rejected`].
+    /// As [`Tensor::from_arc`], but on failure returns the `Arc` in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`Tensor::from_arc`].
     pub fn try_from_arc<T: Element>(
         elements: Arc<[T]>,
         shape: &[i64],
@@ -246,15 +246,15 @@ impl Tensor {
         Ok(Self::try_from_owner(owner, shape)?)
     }
 
-    /// The same, but a rejected owner is returned in [`Rejected`], boxed.
+    /// As [`Tensor::from_owner`], but returns a rejected owner in [`Rejected`], boxed.
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`Tensor::from_owner`].
     ///
     /// # Panics
     ///
-    /// As above.
+    /// As for [`Tensor::from_owner`].
     pub fn try_from_owner<T: Element, O: AsRef<[T]> + Send + Sync + 'static>(
         owner: O,
         shape: &[i64],

@@ -58,11 +58,11 @@ impl UniqueTensor {
         Ok(Self::try_from_array(array)?)
     }
 
-    /// The same, but a rejected array is returned in [`Rejected`].
+    /// As [`UniqueTensor::from_array`], but returns a rejected array in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`UniqueTensor::from_array`].
     pub fn try_from_array<T: Element, D: Dimension + 'static>(
         mut array: Array<T, D>,
     ) -> Result<Self, Rejected<Array<T, D>>> {
@@ -116,11 +116,11 @@ impl Tensor {
         Ok(Self::try_from_arc_array(array)?)
     }
 
-    /// The same, but a rejected array is returned in [`Rejected`].
+    /// As [`Tensor::from_arc_array`], but returns a rejected array in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`Tensor::from_arc_array`].
     pub fn try_from_arc_array<T: Element, D: Dimension + 'static>(
         array: ArcArray<T, D>,
     ) -> Result<Self, Rejected<ArcArray<T, D>>> {

@@ -54,11 +54,11 @@ impl PendingCopy {
         Ok(self.try_synchronize()?)
     }
 
-    /// The same, but on failure the copy is returned in [`Rejected`].
+    /// As [`PendingCopy::synchronize`], but on failure returns the copy in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`PendingCopy::synchronize`].
     pub fn try_synchronize(self) -> Result<UniqueTensor, Rejected<Self>> {
         match self.stream.synchronize() {
             Ok(()) => Ok(UniqueTensor::new(self.tensor)),
@@ -115,19 +115,19 @@ impl Tensor {
         unsafe { copy_async(self, spec.as_raw()) }
     }
 
-    /// The same to the caller's memory: `size` bytes at `target`, from byte `offset` on. `release`
-    /// is called once after the last owner of the copy, the library included, is gone; if the call
-    /// fails, it is dropped without being called.
+    /// As [`Tensor::copy_async`], but copies to the caller's memory: `size` bytes at `target`, from
+    /// byte `offset` on. `release` is called once after the last owner of the copy, the library
+    /// included, is gone; if the call fails, it is dropped without being called.
     ///
     /// # Safety
     ///
-    /// The target is such memory of the spec's device, and only work on the spec's stream uses it
-    /// until then. After [`Status::DRIVER`] the driver may still use source and target: both stay
+    /// `target` has that many bytes on the spec's device, and only work on the spec's stream uses
+    /// them until `release` is called. After [`Status::DRIVER`] the driver may still use source and target: both stay
     /// live, and the target unused, until the device was synchronised.
     ///
     /// # Errors
     ///
-    /// As above; a target that is too small. Its bytes are unspecified then.
+    /// As for [`Tensor::copy_async`]; a target that is too small. Its bytes are unspecified then.
     pub unsafe fn copy_into_async<F: FnOnce(Released) + Send + 'static>(
         &self,
         spec: &CopySpec<'_>,
@@ -198,7 +198,7 @@ impl UniqueTensor {
     ///
     /// # Errors
     ///
-    /// As above. The tensor is returned in [`Rejected`].
+    /// As for [`Tensor::release_after`]. The tensor is returned in [`Rejected`].
     pub fn release_after(self, streams: &[Stream]) -> Result<(), Rejected<Self>> {
         self.into_shared().release_after(streams).map_err(|rejected| rejected.map(Self::new))
     }

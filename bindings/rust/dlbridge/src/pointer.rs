@@ -135,15 +135,15 @@ pub unsafe fn pointer_info(buffer: Buffer, device: Device) -> Result<PointerInfo
     unsafe { pointer_info_with(buffer, device, PointerOptions::new()) }
 }
 
-/// The same by `options`.
+/// As [`pointer_info`], with `options`.
 ///
 /// # Safety
 ///
-/// As above.
+/// As for [`pointer_info`].
 ///
 /// # Errors
 ///
-/// As above.
+/// As for [`pointer_info`].
 pub unsafe fn pointer_info_with(
     buffer: Buffer,
     device: Device,

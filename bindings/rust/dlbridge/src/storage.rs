@@ -136,11 +136,11 @@ impl LegacyTensor {
         Ok(self.try_upgrade_into(storage, options)?)
     }
 
-    /// The same, but a rejected tensor is returned in [`Rejected`].
+    /// As [`LegacyTensor::upgrade_into`], but returns a rejected tensor in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`LegacyTensor::upgrade_into`].
     pub fn try_upgrade_into<'s>(
         self,
         storage: &'s mut [MaybeUninit<u8>],
@@ -155,7 +155,8 @@ impl LegacyTensor {
         unsafe { self.try_upgrade_into_raw(&storage, options) }
     }
 
-    /// The same with storage as the C ABI describes it, which may have a callback.
+    /// As [`LegacyTensor::try_upgrade_into`], with storage as the C ABI describes it, which may
+    /// have a callback.
     ///
     /// # Safety
     ///
@@ -164,7 +165,7 @@ impl LegacyTensor {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`LegacyTensor::try_upgrade_into`].
     pub unsafe fn try_upgrade_into_raw<'s>(
         self,
         storage: &sys::DLBridgeStorage,

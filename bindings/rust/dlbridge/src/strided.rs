@@ -159,7 +159,7 @@ impl<'a, T: Element> StridedMut<'a, T> {
         self.place.shape
     }
 
-    /// The same elements, for reading.
+    /// A read-only view of the elements.
     #[must_use]
     pub fn as_strided(&self) -> Strided<'_, T> {
         Strided { place: self.place, elements: PhantomData }

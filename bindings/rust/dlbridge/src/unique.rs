@@ -145,11 +145,11 @@ impl UninitTensor {
         Ok(self.try_zeroed()?)
     }
 
-    /// The same, but on failure the tensor is returned in [`Rejected`].
+    /// As [`UninitTensor::zeroed`], but on failure returns the tensor in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`UninitTensor::zeroed`].
     pub fn try_zeroed(self) -> Result<UniqueTensor, Rejected<Self>> {
         let view = self.as_view();
         if !view.device().device_type.host_accessible() {
@@ -181,11 +181,11 @@ impl UninitTensor {
         Ok(self.try_copied_from(elements)?)
     }
 
-    /// The same, but on failure the tensor is returned in [`Rejected`].
+    /// As [`UninitTensor::copied_from`], but on failure returns the tensor in [`Rejected`].
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`UninitTensor::copied_from`].
     pub fn try_copied_from<T: Element>(
         mut self,
         elements: &[T],

@@ -66,7 +66,7 @@ pub fn version() -> u32 {
     unsafe { sys::dlbridge_version() }
 }
 
-/// The same as text.
+/// As [`version`], but as text, such as "0.3.0".
 #[must_use]
 pub fn version_string() -> &'static str {
     // SAFETY: returns static text.

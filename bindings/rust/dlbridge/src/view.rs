@@ -61,7 +61,7 @@ impl<'a> TensorView<'a> {
         unsafe { &*self.borrowed.as_ptr() }
     }
 
-    /// The same tensor, not validated, for another policy.
+    /// Returns the tensor as one that is not validated, for a check against another policy.
     #[must_use]
     pub const fn as_borrowed(&self) -> BorrowedTensor<'a> {
         self.borrowed
@@ -269,7 +269,7 @@ macro_rules! view_methods {
     };
 }
 
-/// The same, and reading elements.
+/// Methods that read the elements, for the same owners as `view_methods`.
 macro_rules! element_methods {
     () => {
         /// Its elements, last axis fastest.

@@ -227,11 +227,11 @@ impl<'a> WrapSpec<'a> {
     ///
     /// # Safety
     ///
-    /// As above, until `release` is called.
+    /// As for [`WrapSpec::wrap`], until `release` is called.
     ///
     /// # Errors
     ///
-    /// As above.
+    /// As for [`WrapSpec::wrap`].
     pub unsafe fn wrap_with(
         &self,
         release: impl FnOnce(Released) + Send + 'static,
@@ -244,11 +244,11 @@ impl<'a> WrapSpec<'a> {
     ///
     /// # Safety
     ///
-    /// As above.
+    /// As for [`WrapSpec::wrap`].
     ///
     /// # Errors
     ///
-    /// As above; [`Status::UNREPRESENTABLE`](crate::Status::UNREPRESENTABLE).
+    /// As for [`WrapSpec::wrap`]; [`Status::UNREPRESENTABLE`](crate::Status::UNREPRESENTABLE).
     pub unsafe fn wrap_legacy(&self) -> Result<LegacyTensor, Error> {
         // SAFETY: guaranteed by the caller.
         unsafe { wrap_legacy(&self.raw) }
@@ -258,11 +258,11 @@ impl<'a> WrapSpec<'a> {
     ///
     /// # Safety
     ///
-    /// As above.
+    /// As for [`WrapSpec::wrap_with`].
     ///
     /// # Errors
     ///
-    /// As above; [`Status::UNREPRESENTABLE`](crate::Status::UNREPRESENTABLE).
+    /// As for [`WrapSpec::wrap_with`]; [`Status::UNREPRESENTABLE`](crate::Status::UNREPRESENTABLE).
     pub unsafe fn wrap_legacy_with(
         &self,
         release: impl FnOnce(Released) + Send + 'static,
