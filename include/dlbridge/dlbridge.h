@@ -304,7 +304,7 @@ typedef struct DLBridgeError {
 /** Version of the library that is loaded, as major * 10000 + minor * 100 + patch. \since 0.3.0 */
 DLBRIDGE_API uint32_t dlbridge_version(void);
 
-/** The same as text, such as "0.3.0"; static, never NULL. \since 0.3.0 */
+/** As dlbridge_version, as text such as "0.3.0"; static, never NULL. \since 0.3.0 */
 DLBRIDGE_API const char* dlbridge_version_string(void);
 
 /** Newest DLPack release that the library knows. \since 0.3.0 */
@@ -401,7 +401,7 @@ typedef struct DLBridgeLayout {
 /** Static initialiser. \since 0.3.0 */
 #define DLBRIDGE_LAYOUT_INIT {sizeof(DLBridgeLayout), 0, 0, 0, DLBRIDGE_NO, 0, 0, 0, 0, 0, 0, 0, 0}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_LAYOUT_INIT. \since 0.3.0 */
 static inline DLBridgeLayout dlbridge_layout_init(void) {
   DLBridgeLayout value = DLBRIDGE_LAYOUT_INIT;
   return value;
@@ -537,7 +537,7 @@ typedef struct DLBridgePolicy {
 #define DLBRIDGE_POLICY_INIT \
   {sizeof(DLBridgePolicy), 0, {0, 0}, 0, 0, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_POLICY_INIT. \since 0.3.0 */
 static inline DLBridgePolicy dlbridge_policy_init(void) {
   DLBridgePolicy value = DLBRIDGE_POLICY_INIT;
   return value;
@@ -548,12 +548,13 @@ static inline DLBridgePolicy dlbridge_policy_init(void) {
 DLBRIDGE_API DLBridgeStatus dlbridge_validate(const DLTensor* tensor, uint64_t tensor_flags,
                                               const DLBridgePolicy* policy, DLBridgeError* error);
 
-/** The same for a legacy tensor, which has no flags. \since 0.3.0 */
+/** As dlbridge_validate, for a legacy tensor, which has no flags. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_validate_legacy(const DLManagedTensor* tensor,
                                                      const DLBridgePolicy* policy,
                                                      DLBridgeError* error);
 
-/** The same for a versioned tensor. If its major is not 1, only `version` is read. \since 0.3.0 */
+/** As dlbridge_validate, for a versioned tensor. If its major is not 1, only `version` is read.
+ * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_validate_versioned(const DLManagedTensorVersioned* tensor,
                                                         const DLBridgePolicy* policy,
                                                         DLBridgeError* error);
@@ -613,7 +614,7 @@ typedef struct DLBridgeAllocator {
 /** Static initialiser; both functions must be set. \since 0.3.0 */
 #define DLBRIDGE_ALLOCATOR_INIT {sizeof(DLBridgeAllocator), 0, NULL, NULL, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_ALLOCATOR_INIT. \since 0.3.0 */
 static inline DLBridgeAllocator dlbridge_allocator_init(void) {
   DLBridgeAllocator value = DLBRIDGE_ALLOCATOR_INIT;
   return value;
@@ -676,7 +677,7 @@ typedef struct DLBridgeConvertOptions {
 #define DLBRIDGE_CONVERT_OPTIONS_INIT \
   {sizeof(DLBridgeConvertOptions), 0, {0, 0}, 0, NULL, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_CONVERT_OPTIONS_INIT. \since 0.3.0 */
 static inline DLBridgeConvertOptions dlbridge_convert_options_init(void) {
   DLBridgeConvertOptions value = DLBRIDGE_CONVERT_OPTIONS_INIT;
   return value;
@@ -726,7 +727,8 @@ DLBRIDGE_API DLBridgeStatus dlbridge_release(void* tensor, DLBridgeKind kind);
 /** Calls the deleter of `tensor`, where it has one. NULL is accepted. \since 0.3.0 */
 DLBRIDGE_API void dlbridge_release_legacy(DLManagedTensor* tensor);
 
-/** The same for a versioned tensor of any major: nothing after `deleter` is read. \since 0.3.0 */
+/** As dlbridge_release_legacy, for a versioned tensor of any major: nothing after `deleter` is read.
+ * \since 0.3.0 */
 DLBRIDGE_API void dlbridge_release_versioned(DLManagedTensorVersioned* tensor);
 
 /** Converts a legacy tensor to a versioned one. Copies data only with DLBRIDGE_CONVERT_COPY.
@@ -754,7 +756,7 @@ typedef struct DLBridgeStorage {
 /** Static initialiser; `memory` must be set. \since 0.3.0 */
 #define DLBRIDGE_STORAGE_INIT {sizeof(DLBridgeStorage), 0, NULL, 0, NULL, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_STORAGE_INIT. \since 0.3.0 */
 static inline DLBridgeStorage dlbridge_storage_init(void) {
   DLBridgeStorage value = DLBRIDGE_STORAGE_INIT;
   return value;
@@ -816,7 +818,7 @@ typedef struct DLBridgeViewSpec {
 /** Static initialiser. \since 0.3.0 */
 #define DLBRIDGE_VIEW_SPEC_INIT {sizeof(DLBridgeViewSpec), 0, 0, {0, 0, 0}, NULL, NULL, 0}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_VIEW_SPEC_INIT. \since 0.3.0 */
 static inline DLBridgeViewSpec dlbridge_view_spec_init(void) {
   DLBridgeViewSpec value = DLBRIDGE_VIEW_SPEC_INIT;
   return value;
@@ -858,7 +860,7 @@ typedef struct DLBridgeAllocateSpec {
   {sizeof(DLBridgeAllocateSpec), 0, NULL, 0, {0, 0, 0}, DLBRIDGE_NO_DEVICE, 0, 0, \
    {0, 0}, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_ALLOCATE_SPEC_INIT. \since 0.3.0 */
 static inline DLBridgeAllocateSpec dlbridge_allocate_spec_init(void) {
   DLBridgeAllocateSpec value = DLBRIDGE_ALLOCATE_SPEC_INIT;
   return value;
@@ -986,7 +988,7 @@ typedef struct DLBridgeBackendInfo {
 #define DLBRIDGE_BACKEND_INFO_INIT \
   {sizeof(DLBridgeBackendInfo), 0, DLBRIDGE_BACKEND_NONE, 0, 0, 0, {0}, {0}, {0}, {0}}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_BACKEND_INFO_INIT. \since 0.3.0 */
 static inline DLBridgeBackendInfo dlbridge_backend_info_init(void) {
   DLBridgeBackendInfo value = DLBRIDGE_BACKEND_INFO_INIT;
   return value;
@@ -1026,7 +1028,7 @@ typedef struct DLBridgeBuffer {
 /** Static initialiser: nothing is set. \since 0.3.0 */
 #define DLBRIDGE_BUFFER_INIT {DLBRIDGE_BACKEND_NONE, 0, 0, 0, 0}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_BUFFER_INIT. \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_init(void) {
   DLBridgeBuffer value = DLBRIDGE_BUFFER_INIT;
   return value;
@@ -1094,7 +1096,7 @@ typedef struct DLBridgePointerInfo {
   {sizeof(DLBridgePointerInfo), 0, DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, \
    0, 0, 0, 0}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_POINTER_INFO_INIT. \since 0.3.0 */
 static inline DLBridgePointerInfo dlbridge_pointer_info_init(void) {
   DLBridgePointerInfo value = DLBRIDGE_POINTER_INFO_INIT;
   return value;
@@ -1168,7 +1170,7 @@ typedef struct DLBridgeWrapSpec {
   {sizeof(DLBridgeWrapSpec), 0, NULL, NULL, {DLBRIDGE_BACKEND_NONE, 0, 0, 0, 0}, 0, 0, \
    DLBRIDGE_NO_DEVICE, 0, {0, 0, 0}, 0, {0, 0}, NULL, NULL, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_WRAP_SPEC_INIT. \since 0.3.0 */
 static inline DLBridgeWrapSpec dlbridge_wrap_spec_init(void) {
   DLBridgeWrapSpec value = DLBRIDGE_WRAP_SPEC_INIT;
   return value;
@@ -1186,9 +1188,9 @@ static inline DLBridgeWrapSpec dlbridge_wrap_spec_init(void) {
 DLBRIDGE_API DLBridgeStatus dlbridge_wrap(const DLBridgeWrapSpec* spec,
                                           DLManagedTensorVersioned** out, DLBridgeError* error);
 
-/** The same as a legacy tensor; `version` must be {0, 0}. Flags and codes that legacy cannot record are
- * rejected (rules LEGACY_*), except IS_COPIED, which is dropped. Upgrading the result restores all
- * flags. \since 0.3.0 */
+/** As dlbridge_wrap, but makes a legacy tensor; `version` must be {0, 0}. Flags and codes that legacy
+ * cannot record are rejected (rules LEGACY_*), except IS_COPIED, which is dropped. Upgrading the result
+ * restores all flags. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec* spec, DLManagedTensor** out,
                                                  DLBridgeError* error);
 
@@ -1227,7 +1229,7 @@ typedef struct DLBridgeStream {
 /** Static initialiser: nothing is set. \since 0.3.0 */
 #define DLBRIDGE_STREAM_INIT {DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, 0}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_STREAM_INIT. \since 0.3.0 */
 static inline DLBridgeStream dlbridge_stream_init(void) {
   DLBridgeStream value = DLBRIDGE_STREAM_INIT;
   return value;
@@ -1318,7 +1320,7 @@ typedef struct DLBridgeContextEntry {
   {sizeof(DLBridgeContextEntry), DLBRIDGE_BACKEND_NONE, DLBRIDGE_NO_DEVICE, 0, 0, 0, 0, \
    0, 0, 0, {0}, NULL, NULL, {0, 0, 0, 0}}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_CONTEXT_ENTRY_INIT. \since 0.3.0 */
 static inline DLBridgeContextEntry dlbridge_context_entry_init(void) {
   DLBridgeContextEntry value = DLBRIDGE_CONTEXT_ENTRY_INIT;
   return value;
@@ -1420,7 +1422,7 @@ typedef struct DLBridgeCopySpec {
   {sizeof(DLBridgeCopySpec), 0, DLBRIDGE_NO_DEVICE, DLBRIDGE_STREAM_INIT, DLBRIDGE_BUFFER_INIT, 0, \
    0, NULL, NULL, NULL, 0, {0, 0}, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_COPY_SPEC_INIT. \since 0.3.0 */
 static inline DLBridgeCopySpec dlbridge_copy_spec_init(void) {
   DLBridgeCopySpec value = DLBRIDGE_COPY_SPEC_INIT;
   return value;
@@ -1527,7 +1529,7 @@ typedef struct DLBridgeIpcExportSpec {
 /** Static initialiser. \since 0.3.0 */
 #define DLBRIDGE_IPC_EXPORT_SPEC_INIT {sizeof(DLBridgeIpcExportSpec), 0, NULL, 0, NULL, 0, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_IPC_EXPORT_SPEC_INIT. \since 0.3.0 */
 static inline DLBridgeIpcExportSpec dlbridge_ipc_export_spec_init(void) {
   DLBridgeIpcExportSpec value = DLBRIDGE_IPC_EXPORT_SPEC_INIT;
   return value;
@@ -1544,7 +1546,7 @@ typedef struct DLBridgeIpcSizes {
 /** Static initialiser. \since 0.3.0 */
 #define DLBRIDGE_IPC_SIZES_INIT {sizeof(DLBridgeIpcSizes), 0, 0, 0}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_IPC_SIZES_INIT. \since 0.3.0 */
 static inline DLBridgeIpcSizes dlbridge_ipc_sizes_init(void) {
   DLBridgeIpcSizes value = DLBRIDGE_IPC_SIZES_INIT;
   return value;
@@ -1581,7 +1583,7 @@ typedef struct DLBridgeIpcImportSpec {
 #define DLBRIDGE_IPC_IMPORT_SPEC_INIT \
   {sizeof(DLBridgeIpcImportSpec), 0, NULL, 0, NULL, 0, NULL, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_IPC_IMPORT_SPEC_INIT. \since 0.3.0 */
 static inline DLBridgeIpcImportSpec dlbridge_ipc_import_spec_init(void) {
   DLBridgeIpcImportSpec value = DLBRIDGE_IPC_IMPORT_SPEC_INIT;
   return value;

@@ -1588,7 +1588,7 @@ unsafe extern "C" {
     ///
     /// Since 0.3.0.
     pub fn dlbridge_version() -> u32;
-    /// The same as text, such as "0.3.0"; static, never NULL.
+    /// As dlbridge_version, as text such as "0.3.0"; static, never NULL.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_version_string() -> *const c_char;
@@ -1698,7 +1698,7 @@ unsafe extern "C" {
         policy: *const DLBridgePolicy,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// The same for a legacy tensor, which has no flags.
+    /// As dlbridge_validate, for a legacy tensor, which has no flags.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_validate_legacy(
@@ -1706,7 +1706,7 @@ unsafe extern "C" {
         policy: *const DLBridgePolicy,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// The same for a versioned tensor. If its major is not 1, only `version` is read.
+    /// As dlbridge_validate, for a versioned tensor. If its major is not 1, only `version` is read.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_validate_versioned(
@@ -1788,7 +1788,7 @@ unsafe extern "C" {
     ///
     /// Since 0.3.0.
     pub fn dlbridge_release_legacy(tensor: *mut DLManagedTensor);
-    /// The same for a versioned tensor of any major: nothing after `deleter` is read.
+    /// As dlbridge_release_legacy, for a versioned tensor of any major: nothing after `deleter` is read.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_release_versioned(tensor: *mut DLManagedTensorVersioned);
@@ -1980,9 +1980,9 @@ unsafe extern "C" {
         out: *mut *mut DLManagedTensorVersioned,
         error: *mut DLBridgeError,
     ) -> DLBridgeStatus;
-    /// The same as a legacy tensor; `version` must be {0, 0}. Flags and codes that legacy cannot record are
-    /// rejected (rules LEGACY_\*), except IS_COPIED, which is dropped. Upgrading the result restores all
-    /// flags.
+    /// As dlbridge_wrap, but makes a legacy tensor; `version` must be {0, 0}. Flags and codes that legacy
+    /// cannot record are rejected (rules LEGACY_\*), except IS_COPIED, which is dropped. Upgrading the result
+    /// restores all flags.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_wrap_legacy(
