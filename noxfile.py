@@ -177,7 +177,7 @@ def asan_long(session):
 
 @stage
 def tsan(session):
-    """The same under ThreadSanitizer."""
+    """The tests of `dev` that sanitizers allow, under ThreadSanitizer."""
     stages.need(session, "clang++")
     need_device_headers(session)
     stages.ctest(session, stages.build(session, "tsan"), **TSAN)
@@ -510,7 +510,7 @@ def abi(session):
 
 @stage
 def abi_x86_64(session):
-    """The same without the build for aarch64, and without the recorded tests of the version that is
+    """`abi` without the build for aarch64, and without the recorded tests of the version that is
     being made, which `core` runs as they are now."""
     abi_gate(session, ("abi",), "--brief")
 
@@ -551,7 +551,7 @@ def archives_x86_64(session):
 
 @after_archives_x86_64
 def archives(session):
-    """Those for aarch64 beside them, and SHA256SUMS."""
+    """The release archives for aarch64 too, and SHA256SUMS of all, in build/package."""
     make_archive(session, "aarch64")
     names = sorted(path.name for path in RELEASES.glob("*.tar.gz"))
     sums = subprocess.run(("sha256sum", *names), cwd=RELEASES, check=True, capture_output=True)
@@ -559,7 +559,7 @@ def archives(session):
 
 
 def archive_options(machine):
-    """What replaces the library of a preset by the one that `archives` has unpacked."""
+    """Options that replace the library of a preset by the one that `archives` has unpacked."""
     return (
         "-DDLBRIDGE_BUILD_BENCH=OFF",
         f"-DDLBRIDGE_NEEDED={ROOT}/abi/needed/glibc2.17-{machine}.txt",
@@ -756,7 +756,7 @@ def documents(session):
 
 @stage
 def documents_nightly(session):
-    """The same, with the pages that compile the library once more."""
+    """The commands of `documents`, and of the pages that compile the library once more."""
     run_documents(session, "--all")
 
 

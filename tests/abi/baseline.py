@@ -45,7 +45,7 @@ class Tree:
         return self.api["headers"]["dlbridge.h"]
 
     def full_api(self, build):
-        """The same with the bytes of the default values, compiled by the build's compiler."""
+        """`api`, with the bytes of the default values, compiled by the build's compiler."""
         return {**self.api, "defaults": values.of_headers(build, self.include, self.core())}
 
     def headers(self):

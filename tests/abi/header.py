@@ -25,7 +25,7 @@ def abi(text):
 
 
 def name_enumerations(text):
-    """The same text with unnamed enumerations named after their first constant."""
+    """Names unnamed enumerations of the text after their first constant."""
     nameless = re.compile(r"\benum\s*\{(?=(?:\s|/\*(?:(?!\*/).)*\*/)*(\w+))", re.DOTALL)
     named = re.compile(r"typedef\s+$")
     return nameless.sub(

@@ -50,7 +50,7 @@ class WithJax(Exchange, Checks):
         jax.numpy.zeros(1, device=self.framework._device).block_until_ready()
 
     def test_transposed(self):
-        """The same memory with other strides, which JAX itself cannot describe."""
+        """A copy from strides that JAX cannot describe: the memory of its array, transposed."""
         what = self.describe(self.array, SHAPE[::-1], [1, SHAPE[1]])
         managed = self.library.copy(what, staging=True)
         found = list(memoryview(b.content(managed)).cast("f"))

@@ -68,7 +68,7 @@ class Ordering(Checks):
         self.assertEqual(found, OLD)
 
     def test_driver_events(self):
-        """The same with the driver's own functions: the gate does not hinder them."""
+        """The driver's own event orders the streams: the gate does not hinder it."""
         event = HANDLE(self.driver.make_event())
         gate = self.produce(self.producer)
         self.driver.call("cuEventRecord", event, HANDLE(self.producer))

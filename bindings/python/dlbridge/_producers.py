@@ -155,7 +155,7 @@ def _has_tangent(array: Any) -> bool:
 
 
 def detached(array: Any) -> Any:
-    """The same memory, detached from differentiation."""
+    """Detaches the array from differentiation; it keeps its memory."""
     return array.detach()
 
 
@@ -234,7 +234,7 @@ def _import_onnxruntime(array: Any, options: dict[str, Any]) -> _core.Tensor:
 def relabelled(
     tensor: _core.Tensor, dtype: str | tuple[int, int, int], flags: int | None = None
 ) -> _core.Tensor:
-    """The same memory under another dtype of the same size, or with other flags."""
+    """Wraps the memory of the tensor with another dtype of the same size, or with other flags."""
     return _core.wrap(
         tensor,
         tensor.data_ptr + tensor.byte_offset,
@@ -247,7 +247,7 @@ def relabelled(
 
 
 def folded(tensor: _core.Tensor) -> _core.Tensor:
-    """The same tensor with `byte_offset` 0: several consumers reject or ignore another value."""
+    """Returns the tensor with `byte_offset` 0: several consumers reject or ignore another value."""
     return relabelled(tensor, tensor.dtype_triple) if tensor.byte_offset else tensor
 
 

@@ -101,7 +101,7 @@ def test_a_reproducer_shows_the_fault_and_that_a_right_library_has_none(monkeypa
         assert found["consumer-threads"].severity == "wrong answer"
 
 
-# The same of tabled.py, whose arrays have a C exchange API.
+# The faults of tabled.py, whose arrays have a C exchange API.
 TABLED = {
     "table-name table-version": ("table-capsule", "table-header"),
     "table-null-strides table-dtype table-member deleter-once": (

@@ -424,7 +424,7 @@ def arrives(code: str, tensor: Any, dtype: str = "") -> str:
 
 
 def arrives_or_is_rejected(code: str, tensor: Any, dtype: str = "") -> str:
-    """The same, if a consumer may reject the tensor."""
+    """As `arrives`, but the consumer may reject the tensor."""
     return _arriving(code, tensor, REJECTED, dtype)
 
 
@@ -448,7 +448,7 @@ def rejects(code: str, tensor: Any, name: bytes = b"") -> str:
 
 
 def rejects_saying(code: str, tensor: Any) -> str:
-    """The same; the exception needs a message."""
+    """As `rejects`, and the exception must have a message."""
     shown = _SHOWN if is_small(tensor) else ""
     text = _REJECTS.format(rejected=_REJECTED_SAYING, shown=shown)
     return offered(code, tensor) + SHOW + text

@@ -24,7 +24,7 @@ from .tensors import Memory, Tensor
 # A leak of this many bytes in each round is seen in 100,000 rounds.
 BYTES_PER_ROUND = 24
 SLACK = 2**20
-# The same for the deletions on a thread that Python does not know, of which there are fewer.
+# Leak and rounds for deletions on a thread that Python does not know, of which there are fewer.
 FOREIGN_BYTES, FOREIGN_ROUNDS = 24, 2_000
 # Rounds of a program that shows a leak.
 SHOWN_ROUNDS = 50_000

@@ -176,7 +176,7 @@ class Kit:
     def showing(
         self, program: Callable[..., str], request: Request | None = None
     ) -> Iterator[None]:
-        """The same, for all that is asked for inside; `request` is that of another array."""
+        """As `shows`, for all capsules asked for in the block; `request` may name another array."""
         self._asked = request or self._asked
         self.shows(program)
         with self.fixed():
@@ -322,7 +322,7 @@ class Kit:
             raise Skip(str(error)) from None
 
     def cuda(self, function: str) -> Any:
-        """The same, if it is one of CUDA."""
+        """As `device`, but skips a device that is not CUDA."""
         device = self.device(function)
         if device.device[0] != 2:
             raise Skip("the array API has no numbers for these streams")

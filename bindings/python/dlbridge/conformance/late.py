@@ -18,7 +18,7 @@ from typing import Any
 # A call of the library that has not returned after this time waits for the stream; the gate is then
 # opened, so that it returns.
 PATIENCE_SECONDS = 0.5
-# The same for a call that must not wait, and may first prepare much. Gates give up after five.
+# The limit for a call that must not wait but may need long to prepare. Gates open after 5 seconds.
 PREPARING_SECONDS = 3.0
 # Work that waits for nothing is done after this time on an idle device.
 _IDLE_SECONDS = 0.2

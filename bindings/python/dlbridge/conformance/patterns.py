@@ -33,7 +33,7 @@ def check_unsupported(path: str, pattern: str) -> None:
 
 
 def check_quirk(path: str, pattern: str, names: Iterable[str]) -> None:
-    """The same for the pattern of a quirk."""
+    """Exits with a message for a quirk whose pattern matches no check, or a whole group."""
     if not fnmatch.filter(names, pattern):
         raise SystemExit(f"{path}: no check is named {pattern}")
     _check_groups(f"{path}: the quirk {pattern!r}", pattern)

@@ -239,7 +239,7 @@ def place(log: str) -> str:
 
 
 def places(log: str) -> str:
-    """The same of a process that hangs, where other threads may be what it waits for."""
+    """As `place`, with the frames of other threads: a process that hangs may wait for one."""
     current, others = _places(log)
     counted = collections.Counter(others)
     listed = [

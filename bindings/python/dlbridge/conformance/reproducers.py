@@ -331,6 +331,6 @@ def producer(code: str, request: Any, keywords: dict[str, Any]) -> str:
 
 
 def both(code: str, request: Any, keywords: dict[str, Any]) -> str:
-    """The same for both kinds of capsules."""
+    """As `producer`, for both kinds of capsules."""
     shown = f"[dict(), dict({arguments(keywords)})]"
     return made(code, request) + SHOW + _EXPORTED.format(keywords=shown)

@@ -576,7 +576,7 @@ def deleters(code: str, tensor: Any) -> str:
 
 
 def deleters_on_thread(code: str, tensor: Any) -> str:
-    """The same, if another thread releases the array."""
+    """As `deleters`, but another thread releases the array."""
     text = _DELETERS.format(release=_ON_THREAD.strip() + RELEASED)
     return offered(code, tensor) + SHOW + text
 
