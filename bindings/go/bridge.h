@@ -117,8 +117,8 @@ static inline godl_result godl_validate(uintptr_t tensor, DLBridgeKind kind, uin
   return godl_finish(godl_validate_kind(tensor, kind, flags, &policy, &error), &error, 0);
 }
 
-// The same for a policy that asks drivers. A driver may then release a context whose callback is in
-// Go, and godl_validate is declared to call no Go function.
+// As godl_validate, for a policy that asks drivers. A driver may then release a context whose
+// callback is in Go, and godl_validate is declared to call no Go function.
 static inline godl_result godl_validate_device(uintptr_t tensor, DLBridgeKind kind, uint64_t flags,
                                                const godl_policy* given, godl_lists lists) {
   return godl_validate(tensor, kind, flags, given, lists);
@@ -358,7 +358,7 @@ static inline godl_result godl_downgrade(uintptr_t source, int32_t given_any, go
   return godl_finish(status, &error, (uintptr_t)out);
 }
 
-// The same for a policy that asks drivers; see godl_validate_device.
+// As godl_upgrade_many, for a policy that asks drivers; see godl_validate_device.
 static inline godl_result godl_upgrade_many_device(const uintptr_t* sources, size_t count,
                                                    int32_t given_any, const godl_options* given,
                                                    godl_lists lists, uintptr_t* outs) {

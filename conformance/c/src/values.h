@@ -29,7 +29,8 @@ const Sample* FindSample(const char* name);
 // float32 and uint8, the dtypes of all other checks.
 const Sample& Float32();
 
-// The same six elements of a sub-byte dtype, one in each byte. Returns their number of bytes.
+// Writes the elements of a sub-byte dtype's sample, one in each byte. Returns their number of
+// bytes.
 size_t Unpack(const Sample& sample, unsigned char* out);
 
 // Bytes of one element in memory; 0 for packed elements of less than 8 bits.

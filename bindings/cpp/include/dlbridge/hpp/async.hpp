@@ -24,7 +24,7 @@ result<tensor> copy_async(const Owner& from, const copy_spec& spec) noexcept {
     return abi::copy_async(from.get(), spec.raw(), out, sink);
   });
 }
-/// The same to new host memory.
+/// Copies to new host memory on `queue`, as the other overload does.
 template <class Owner>
 result<tensor> copy_async(const Owner& from, const stream& queue) noexcept {
   return copy_async(from, copy_spec().on(queue));

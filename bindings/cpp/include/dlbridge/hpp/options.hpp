@@ -88,7 +88,7 @@ class policy {
     return with_shape(extents.data(),
                       static_cast<std::int32_t>(extents.size() < most ? extents.size() : most));
   }
-  /// The same by constants, which need no array: `policy().shape<-1, 3>()`.
+  /// As shape(extents), with constants, which need no array: `policy().shape<-1, 3>()`.
   template <std::int64_t... Extents>
   [[nodiscard]] constexpr policy shape() const noexcept {
     constexpr auto axes = static_cast<std::int32_t>(sizeof...(Extents));

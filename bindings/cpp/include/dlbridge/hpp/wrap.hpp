@@ -435,7 +435,7 @@ result<tensor> wrap_borrowed(C& container DLBRIDGE_HPP_BORROWS,
 template <class C>
 result<tensor> wrap_borrowed(const C&& container, dlpack_version newest = {0, 0}) = delete;
 
-/// The same; calls `release()` once, when the last owner is released.
+/// As the overload without `release`, but calls `release()` once, when the last owner is released.
 template <class C, class F, class = std::enable_if_t<std::is_invocable_v<std::decay_t<F>&>>>
 result<tensor> wrap_borrowed(C& container DLBRIDGE_HPP_BORROWS, F&& release,
                              dlpack_version newest = {0, 0}) noexcept {

@@ -60,7 +60,8 @@ inline PyObject* to_python(tensor&& given) noexcept {
   Py_DECREF(type);
   return made;
 }
-/// The same for one more owner of the memory. \since 0.4.0
+/// As to_python(tensor&&), but for one more owner of the memory, so that `given` stays valid.
+/// \since 0.4.0
 inline PyObject* to_python(const tensor& given) noexcept {
   result<tensor> shared = share(given);
   return shared ? to_python(*std::move(shared)) : raise(shared.error());
