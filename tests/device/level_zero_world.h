@@ -264,7 +264,7 @@ testing::AssertionResult InWorld(const Environment& environment, Body body) {
   });
 }
 
-// The same with a newer loader.
+// As InWorld, with a newer loader.
 template <class Body>
 testing::AssertionResult InNextWorld(Environment environment, Body body) {
   environment.emplace_back("DLBRIDGE_LIBZE", FAKE_LEVEL_ZERO_LOADER);

@@ -396,7 +396,7 @@ inline void CheckFailures(TensorDevice* from, TensorDevice* to, TensorDevice* dr
   }
 }
 
-// The same for copies that are staged through the host.
+// As CheckFailures, for copies that are staged through the host.
 inline void CheckFailuresOfStaging(TensorDevice* from, TensorDevice* to, TensorDevice* driver,
                                    const std::vector<const char*>& functions) {
   const TensorSource source(from, {"5000 backwards", {5000}, {-1}, 4999}, kFloats);

@@ -36,8 +36,8 @@ typedef int32_t (*ExchangeFunction)(void* managed, int32_t kind, const Plugin* p
                                     uint32_t count, const uint32_t* order, const int32_t* deletes,
                                     double* sum, char* message, uint32_t size);
 
-/* The same without an order: each of `threads` threads passes a share to a plugin, passes a share
- * of that to the next plugin, and drops both, `rounds` times. */
+/* As ExchangeFunction, without an order: each of `threads` threads passes a share to a plugin,
+ * passes a share of that to the next plugin, and drops both, `rounds` times. */
 typedef int32_t (*StormFunction)(void* managed, int32_t kind, const Plugin* plugins, uint32_t count,
                                  uint32_t threads, uint32_t rounds, double sum, char* message,
                                  uint32_t size);

@@ -142,7 +142,7 @@ TEST(Deleter, MayBlockWhileOtherThreadsGoOn) {
   EXPECT_EQ(source.deletions(), 1);
 }
 
-// The same for the release callback of a context, which leaves the table before it runs.
+// The release callback of a context may block too: the context leaves the table before it runs.
 TEST(Deleter, OfAContextMayBlockWhileOtherThreadsGoOn) {
   Gate gate;
   DLBridgeContextEntry entry = DLBRIDGE_CONTEXT_ENTRY_INIT;

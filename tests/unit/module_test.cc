@@ -195,7 +195,7 @@ TEST(PinProducer, ChecksTheSourceOfATensorOfTheLibrary) {
   dlbridge_release_versioned(ours);
 }
 
-// The same for a legacy tensor made by the library, whose source is returned.
+// Upgrading a legacy tensor made by the library returns its source, whose deleter is checked.
 TEST(PinProducer, ChecksTheReturnedSource) {
   VersionedSource source;
   DLManagedTensor* ours = MustDowngrade(source.get());

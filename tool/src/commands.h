@@ -36,7 +36,7 @@ struct CheckOptions {
 ExitStatus Info(Page* page, Json* json);
 ExitStatus Explain(const ExplainOptions& options, Page* page, Json* json);
 ExitStatus Check(const CheckOptions& options, Page* page, Json* json);
-// The same for what a file contains.
+// As Check, for the content of a file.
 ExitStatus CheckBytes(const std::string& bytes, const CheckOptions& options, Page* page,
                       Json* json);
 

@@ -51,7 +51,7 @@ void fake_cuda_counts(FakeCudaCounts* out);
 
 // Memory as cuMemMap makes it: `reserved` bytes of addresses, all of them mapped.
 CUdeviceptr fake_cuda_map(int device, size_t reserved);
-// The same, with `count` pieces of `piece` bytes mapped from byte `first` on.
+// As fake_cuda_map, but maps only `count` pieces of `piece` bytes from byte `first` on.
 CUdeviceptr fake_cuda_map_pieces(int device, size_t reserved, size_t first, size_t piece,
                                  int count);
 // Lets the driver report no type and no device for reserved memory that is not mapped.
