@@ -78,8 +78,8 @@ void CopyRun(const unsigned char* from, Wide at, Wide count, BitWriter* writer) 
 
 // ------------------------------------------------------------------------------- parts of a byte
 
-// The rest is for elements of 1, 2 or 4 bits, of which none is in two bytes. Eight of them are
-// handled at once.
+// The rest handles elements of 1, 2 or 4 bits, none of which crosses a byte boundary, eight at
+// once.
 
 // The lowest `bits` bits of each `lane` bits.
 constexpr uint64_t EachLane(int bits, int lane) {
@@ -100,7 +100,7 @@ uint64_t Spread(uint64_t packed) {
   return (value | value << kGap) & EachLane(kBits, 8);
 }
 
-// The inverse. The upper bits of the bytes are ignored.
+// The inverse of Spread. The upper bits of the bytes are ignored.
 template <int kBits>
 uint64_t Pack(uint64_t spread) {
   constexpr int kGap = 8 - kBits;
@@ -162,7 +162,7 @@ class BitPlane {
       std::memcpy(to, &bytes, 8);
     }
   }
-  // Eight packed elements, without bytes after them.
+  // Loads eight packed elements. Reads no byte after them.
   static uint64_t LoadEight(const unsigned char* from) {
     uint64_t value = 0;
     for (int i = 0; i < kBits; ++i) {
@@ -170,7 +170,7 @@ class BitPlane {
     }
     return value;
   }
-  // `count` elements are whole bytes.
+  // Packs `count` elements, which fill whole bytes.
   static void PackRow(const unsigned char* from, int64_t count, unsigned char* to) {
     for (; count > 0; count -= 8, from += 8) {
       uint64_t bytes = 0;
@@ -267,7 +267,7 @@ bool CopyTransposed(const StridedCopy& copy, const Walk& walk) {
   }
 }
 
-// Copies a row of elements of which none is in two bytes of the source.
+// Copies a row of elements none of which crosses a byte boundary of the source.
 void CopySmallRow(const unsigned char* from, Wide at, int64_t step, int64_t count, uint32_t bits,
                   uint32_t to_bits, BitWriter* writer) {
   const uint64_t mask = (uint64_t{1} << bits) - 1;
@@ -284,7 +284,7 @@ void CopySmallRow(const unsigned char* from, Wide at, int64_t step, int64_t coun
   }
 }
 
-// Returns false if an element may be in two bytes of the source, or if elements form runs.
+// Returns false if an element may cross a byte boundary of the source, or if elements form runs.
 bool CopySmall(const StridedCopy& copy, const Walk& walk) {
   if (8 % copy.from_item_bits != 0 || copy.to_item_bits > 8 || walk.axes == 0) {
     return false;

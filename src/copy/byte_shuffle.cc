@@ -23,9 +23,9 @@ namespace {
 
 constexpr uint8_t kElsewhere = 0x80;
 
-// The elements of a vector in the order of the source, from the lowest. Axes with a longer distance
-// are counted more slowly. That is the order if no axis reaches over the step of a slower one; else
-// the result is correct, but there are more windows than necessary.
+// The elements of a vector in ascending order of their source offsets: axes with longer distances
+// are outer loops. If an axis reaches past the step of an outer one, the elements are not in order;
+// the result is still correct, but there are more windows than necessary.
 class Elements {
  public:
   Elements(const Group& group, int64_t groups, int64_t step) {
@@ -131,7 +131,7 @@ bool PlanVector(const Group& group, const GroupRow& row, int64_t groups, Shuffle
 
 #if DLBRIDGE_X86_KERNELS
 
-// Where each byte of the target comes from, if the windows followed each other without gaps.
+// The window and place of each target byte, as if the windows followed each other without gaps.
 class Joining {
  public:
   explicit Joining(const Shuffle& plan) : bytes_(plan.to_step) {
@@ -270,7 +270,7 @@ struct Step {
   int64_t to;
 };
 
-// The vectors that a kernel copies: the same of each row.
+// The vectors that a kernel copies. All rows have the same ones.
 struct Vectors {
   PlaneAxis rows;
   int64_t count;  // of a row; at least one
@@ -304,7 +304,7 @@ class Runs {
       : vectors_(vectors), rows_(vectors.rows.extent), from_(from), to_(to) {}
 
   DLBRIDGE_INLINE Run run() const {
-    // Field by field: as a whole, a step would be copied through memory for each row.
+    // Field by field: compilers copy a whole Step through memory for each row.
     if (is_last_) {
       return {from_ + vectors_.last.from,
               to_ + vectors_.last.to,
@@ -514,7 +514,7 @@ struct KernelPairs {
   }
 };
 
-// The same where the windows are joined first.
+// As KernelPairs, for windows that are joined first.
 struct KernelJoinedPairs : KernelPairs {
   template <size_t... k>
   DLBRIDGE_AVX2 static void Fixed(Plan plan, const Vectors& vectors, const char* from, char* to,
@@ -671,8 +671,8 @@ struct KernelJoined32 : Kernel32 {
   }
 };
 
-// Bytes of the target that a window does not have keep their value (`used`), so that a place is any
-// value there.
+// The masks `used` keep the target bytes that a window does not provide, so the places of these
+// bytes may have any value.
 struct Kernel64 {
   using Plan = const Shuffle&;
 
@@ -753,7 +753,7 @@ Range WholeVectors(const Shuffle& plan, int64_t vectors, int64_t source_bytes,
   return whole;
 }
 
-// What is the same for all rows of `groups` groups.
+// The values that all rows of `groups` groups share.
 struct RowWork {
   RowWork(const Shuffle& plan, const PlaneAxis& rows, int64_t groups)
       : bytes(groups * (plan.to_step / plan.groups)) {
@@ -774,7 +774,7 @@ struct RowWork {
   bool is_filled;  // vectors write no more than their bytes
 };
 
-// A row at the end of the source, or with vectors that write too much.
+// Copies a row at the end of the source, or one whose vectors write more than their bytes.
 template <class Kernel>
 void RunEdge(const Shuffle& plan, const RowWork& work, CopyVectors copy, const char* from, char* to,
              int64_t source_bytes) {
@@ -858,7 +858,7 @@ bool PlanShuffle(const Group& group, const GroupRow& row, int64_t width, Shuffle
   for (; groups > 0; groups /= 2) {
     if (PlanVector(group, row, groups, out)) {
       JoinWindows(out);
-      // A window takes a load, a shuffle and a join, an element a load and a store.
+      // A window costs a load, a shuffle and a join; a single element costs a load and a store.
       const int64_t cost = out->is_joined ? 2 * out->windows : 3 * out->windows;
       return cost + 3 < 2 * (out->to_step / group.item);
     }

@@ -48,7 +48,7 @@ struct Shuffle {
   uint64_t used[kMaxWindows];   // bytes of the target that come from the window
   // For each byte of the target its place in the window; 0x80 if the window does not have it.
   alignas(kMaxVector) uint8_t place[kMaxWindows][kMaxVector];
-  // True if no two bytes of the target have the same place, in whichever windows: then the windows
+  // True if no two bytes of the target have the same place, even in different windows: the windows
   // are joined first, and one shuffle puts all bytes in order.
   bool is_joined;
   uint8_t joined_place[kMaxJoinedWidth];
@@ -62,8 +62,8 @@ int64_t ShuffleWidth(int64_t grain);
 // Returns false if shuffles are not faster than copying the elements one by one.
 bool PlanShuffle(const Group& group, const GroupRow& row, int64_t width, Shuffle* out);
 
-// Copies rows of `count` groups, at least `shuffle.groups`. Reads nothing from `source_end` on, and
-// of each row only bytes between the first and the last byte of its groups before it.
+// Copies rows of `count` groups, at least `shuffle.groups`. Reads no byte at or after `source_end`,
+// and in each row only from the first to the last byte of its groups.
 void RunShuffle(const Shuffle& shuffle, const PlaneAxis& rows, int64_t count, const char* from,
                 char* to, const char* source_end);
 

@@ -149,7 +149,7 @@ class Square {
   DLBRIDGE_INLINE void Load(const char* from, int64_t step) { LoadAll(from, step, Lanes()); }
   DLBRIDGE_INLINE void Transpose() { Rounds<Count()>(); }
   DLBRIDGE_INLINE void Store(char* to, int64_t step) const { StoreAll(to, step, Lanes()); }
-  // The same with a table of offsets instead of a step.
+  // As Load and Store, with a table of offsets instead of a step.
   DLBRIDGE_INLINE void Gather(const char* from, const int64_t* at) { GatherAll(from, at, Lanes()); }
   DLBRIDGE_INLINE void Scatter(char* to, const int64_t* at) const { ScatterAll(to, at, Lanes()); }
 

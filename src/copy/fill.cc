@@ -61,14 +61,14 @@ DLBRIDGE_INLINE Pattern PatternOf(const char* from) {
   }
 }
 
-// 8 to 15 bytes, or 4 to 7: both ends, which may overlap.
+// Fills 8 to 15 bytes, or 4 to 7, by storing both ends, which may overlap.
 template <class T>
 DLBRIDGE_INLINE void FillEnds(const Pattern& pattern, char* to, int64_t bytes) {
   std::memcpy(to, &pattern, sizeof(T));
   std::memcpy(to + bytes - sizeof(T), &pattern, sizeof(T));
 }
 
-// Less than a vector.
+// Fills less than a vector.
 DLBRIDGE_INLINE void FillShort(const Pattern& pattern, char* to, int64_t bytes) {
   if (bytes >= 8) {
     FillEnds<uint64_t>(pattern, to, bytes);
@@ -79,13 +79,13 @@ DLBRIDGE_INLINE void FillShort(const Pattern& pattern, char* to, int64_t bytes) 
   }
 }
 
-// Shorter rows take longer to stream: the lines at their ends are written partially.
+// Streaming shorter rows is slower, because the lines at their ends are written partially.
 constexpr int64_t kLeastStreamed = 2048;
 
-// In longer rows, the lines are aligned.
+// From this length on, the stores between the first and the last line are aligned.
 constexpr int64_t kLongRow = 4 * kLine;
 
-// Less than a line.
+// Fills less than a line.
 DLBRIDGE_INLINE void FillPart(const Pattern& pattern, char* to, int64_t bytes) {
   if (bytes < 16) {
     FillShort(pattern, to, bytes);

@@ -9,7 +9,7 @@ namespace {
 
 // Smaller copies take less time than the plan of a shuffle.
 constexpr int64_t kLeastBytes = 1024;
-// Elements of a vector of the baseline: copying them one by one is as fast.
+// Size of a vector of the baseline: copying elements of this size one by one is as fast.
 constexpr int64_t kVector = 16;
 // Bytes of the source that are read again for each row of a plane that crosses: they stay in the
 // first-level cache.

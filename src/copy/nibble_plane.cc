@@ -25,7 +25,7 @@ struct Halves {
 
 int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// Also right where the lowest byte of a word comes last in memory: no bit leaves its byte.
+// Works for both byte orders, because no bit leaves its byte.
 DLBRIDGE_INLINE void Pair(uint64_t even, uint64_t odd, char* lower, char* upper) {
   const uint64_t low = (even & kLower) | (odd & kLower) << 4;
   const uint64_t high = (even >> 4 & kLower) | (odd & ~kLower);
@@ -50,7 +50,7 @@ void PairLine(const unsigned char* even, const unsigned char* odd, int64_t bytes
   }
 }
 
-// `bytes` rows of the target, each second one, from a half of a tile.
+// Writes every second row of the target, `rows` in all, from a half of a tile.
 void PlaceHalf(const char* half, int64_t rows, int64_t pairs, int64_t to_step, unsigned char* to) {
   if (rows > 0) {
     const Plane plane = {{rows, 1, to_step}, {pairs, kLine, 1}, kPairs * kLine};

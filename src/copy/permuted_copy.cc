@@ -18,7 +18,7 @@ namespace {
 // ------------------------------------------------------------------------------- planning
 
 constexpr int64_t kMost = 256;         // rows or columns of a lattice
-constexpr int64_t kEnoughBytes = 256;  // so long, partial vectors at the end matter little
+constexpr int64_t kEnoughBytes = 256;  // from here on, a partial last vector costs little
 constexpr int64_t kVector = 16;
 
 // Several axes that are adjacent on one side. The last of them may be cut into parts; the last part
@@ -60,7 +60,7 @@ class Plan {
 
   const Side& rows() const { return rows_; }
   const Side& columns() const { return columns_; }
-  // Of the first element, since rows that are reversed begin at their end.
+  // Offsets of the first element: reversed rows begin at their end.
   int64_t from() const { return from_; }
   int64_t to() const { return to_; }
   bool Takes(int index) const { return index >= first_column_ || (row_axes_ >> index & 1) != 0; }
@@ -161,7 +161,7 @@ void CopyByRows(const Lattice& lattice, const char* from, char* to) {
   }
 }
 
-// The same in the order of the source: its lines are loaded once.
+// As CopyByRows, in the order of the source, so that each of its lines is loaded once.
 void CopyByColumns(const Lattice& lattice, const char* from, char* to) {
   for (int64_t c = 0; c < lattice.columns; ++c) {
     const char* source = from + lattice.column_from[c];
@@ -200,10 +200,9 @@ bool Compete(const Side& side) {
   return side.count > kWays * (kPage / (grain > kLine ? grain : kLine));
 }
 
-// True if it is faster to read all columns side by side than one after the other: their lines stay
-// in the first-level cache until they are used completely. If they do not, it is still faster where
-// lines of the target compete for the places of the second-level cache. Measured on a processor
-// with AVX2.
+// True if reading all columns side by side is faster than one after the other. It is if their lines
+// stay in the first-level cache until they are used completely, or if lines of the target compete
+// for the places of the second-level cache. Measured on a processor with AVX2.
 bool IsReadAcross(const Axes& axes, const Side& rows, const Side& columns) {
   constexpr int64_t kMostColumns = 64;
   constexpr int64_t kSecondLevelWay = 64 << 10;
@@ -211,9 +210,9 @@ bool IsReadAcross(const Axes& axes, const Side& rows, const Side& columns) {
          (!Compete(columns) || PitchOf(rows) % kSecondLevelWay == 0);
 }
 
-// The same for vectors of a whole line where these are parts of two lines of the target. Measured
-// on a processor with AVX-512: one column after the other, both lines leave the first-level cache
-// before the next vector completes them.
+// As IsReadAcross, for vectors of a whole line that store parts of two target lines. Measured on a
+// processor with AVX-512: if columns are read one after the other, both lines leave the first-level
+// cache before the next vector completes them.
 bool IsReadAcrossInLines(const Axes& axes, const Side& rows, const Side& columns) {
   return !Compete(columns) && (axes.item() != kVector || rows.count * kVector >= kEnoughBytes);
 }

@@ -165,8 +165,8 @@ DLBRIDGE_INLINE void CopyPart(const Move& move, const PlaneAxis& outer, const Pl
   }
 }
 
-// Copies elements of any size at any distance. It works in blocks, so that in a plane that crosses
-// the lines of the source are still in the cache for the next row of the target.
+// Copies elements of any size at any distance. It works in blocks: if the plane crosses, the source
+// lines are still in the cache for the next target row.
 template <class Move>
 void CopyElements(const Plane& plane, const char* from, char* to) {
   constexpr int64_t kFewColumns = 6;  // a loop over fewer takes longer than its elements
@@ -293,7 +293,7 @@ class Transposition {
   }
 };
 
-// The same with the tiles of wide_tile.h, which are as wide as high.
+// As Transposition, with the square tiles of wide_tile.h.
 template <class T>
 class WideTransposition {
   static constexpr int64_t kItem = sizeof(T);

@@ -14,7 +14,7 @@
 namespace dlbridge {
 namespace {
 
-// Runs of at least so many bytes are prefetched by the processor.
+// The processor itself prefetches runs of at least this many bytes.
 constexpr int64_t kLongRun = 512;
 
 // Prefetches runs in the order in which they are copied, a few runs ahead.
@@ -26,7 +26,7 @@ class Ahead {
         row_(kRuns / plane.column.extent),
         column_(kRuns % plane.column.extent) {}
 
-  // Nothing after the last run of the plane.
+  // Prefetches one run; none after the last of the plane.
   DLBRIDGE_INLINE void Prefetch() {
     if (row_ >= plane_.row.extent) {
       return;
@@ -50,7 +50,7 @@ class Ahead {
   int64_t column_;
 };
 
-// In the order of the target, so that its lines are written one after the other.
+// Copies in the order of the target, so that its lines are written one after the other.
 template <void (*kCopy)(const char*, char*, int64_t), bool kPrefetches>
 void CopyRuns(const Plane& plane, const char* from, char* to) {
   Ahead ahead(plane, from);  // unused, and so not compiled, without prefetching
@@ -89,9 +89,9 @@ DLBRIDGE_AVX2 DLBRIDGE_INLINE void StoreVector(char* to, __m256i vector) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), vector);
 }
 
-// Instead of memcpy, which takes a few nanoseconds for its decisions, and which some C libraries
-// implement from a few KiB on with an instruction that is slow where source and target are not
-// aligned alike. The last vector overlaps the one before it.
+// Replaces memcpy, which takes a few nanoseconds to choose its method. From a few KiB on, some C
+// libraries use an instruction that is slow if source and target have different alignments. The
+// last vector overlaps the previous one.
 DLBRIDGE_AVX2 void CopyByVectors(const char* from, char* to, int64_t bytes) {
   int64_t at = 0;
   for (; at + kBatch <= bytes; at += kBatch) {
@@ -121,8 +121,7 @@ CopyPlane RunsOf(const Plane& plane) {
 }  // namespace
 
 CopyPlane ChooseRuns(const Plane& plane) {
-  // In shorter runs, the lines at both ends, which are written partially, take longer than
-  // streaming saves.
+  // In shorter runs, writing the partial lines at both ends takes longer than streaming saves.
   constexpr int64_t kLeastStreamed = 4 << 10;
   if (plane.bytes >= kHuge && plane.column.to >= kLeastStreamed) {
     return StreamRuns;

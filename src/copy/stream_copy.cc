@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kBatch = 4 * kLine;
 
-// In both, `to` must be aligned to a line, and `bytes` a multiple of kBatch.
+// In both functions, `to` must be aligned to a line, and `bytes` a multiple of kBatch.
 __attribute__((target("avx2"))) void StreamByHalves(const char* from, char* to, int64_t bytes) {
   constexpr int64_t kHalf = kLine / 2;
   for (int64_t i = 0; i < bytes; i += 4 * kHalf) {

@@ -36,7 +36,7 @@ struct Parts2 {
   DLBRIDGE_AVX2 DLBRIDGE_INLINE static Vector Load(const char* from, int64_t step) {
     return Join(from, from + step);
   }
-  // The same at the offsets `at[0]`, `at[step]` and so on.
+  // As Load, for parts at the offsets `at[0]`, `at[step]` and so on.
   DLBRIDGE_AVX2 DLBRIDGE_INLINE static Vector Gather(const char* from, const int64_t* at,
                                                      int step) {
     return Join(from + at[0], from + at[step]);

@@ -21,9 +21,9 @@ struct ChosenTile {
 // The kernel for elements of `item` bytes, if this processor and this size have one.
 ChosenTile ChooseWideTile(int64_t item);
 
-// The same with stores that bypass the cache, if they are faster for lines of the target that are
-// so far apart. The lines must be aligned to 64 bytes, and EndStreaming of stream_copy.h must be
-// called at the end.
+// As ChooseWideTile, with stores that bypass the cache, if these are faster for target lines
+// `to_step` bytes apart. The lines must be aligned to 64 bytes, and EndStreaming of stream_copy.h
+// must be called at the end.
 ChosenTile ChooseStreamingTile(int64_t item, int64_t to_step);
 
 struct WideLattice {
@@ -31,7 +31,7 @@ struct WideLattice {
   bool has_whole_lines;  // its vectors have 64 bytes
 };
 
-// The kernel for lattices of elements of `item` bytes with so many columns, if this processor and
+// The kernel for lattices of `columns` columns with elements of `item` bytes, if this processor and
 // this size have one.
 WideLattice ChooseWideLattice(int64_t item, int64_t columns);
 
