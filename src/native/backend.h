@@ -66,7 +66,7 @@ constexpr uint32_t kMaxIpcFds = 253;
 // The largest handle of a backend: CUDA's, of memory with kMaxIpcFds chunks.
 constexpr uint32_t kMaxIpcHandle = 2304;
 
-// What a backend exports.
+// The part of a tensor's memory that a backend exports.
 struct IpcRequest {
   int64_t begin;  // the bytes that the tensor touches, from the address of its first element on
   int64_t end;
@@ -242,8 +242,8 @@ inline DLBridgeStatus StartBackend(const Backend& backend, DLBridgeError* error)
   return DLBRIDGE_LIKELY(IsStarted(backend)) ? DLBRIDGE_OK : StartSlowly(backend, error);
 }
 
-// The same for a driver's backend. Compilers see that it never succeeds without drivers, and leave
-// out what would follow.
+// As StartBackend, for a driver's backend. In a build without drivers, compilers see that it never
+// succeeds, and omit the code after it.
 inline DLBridgeStatus StartDriver(const Backend& backend, DLBridgeError* error) {
   const DLBridgeStatus status = StartBackend(backend, error);
   return kHasDrivers || status != DLBRIDGE_OK ? status : DLBRIDGE_ERROR_UNAVAILABLE;

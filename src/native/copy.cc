@@ -78,8 +78,9 @@ DLBridgeStatus HoldShare(const DLManagedTensorVersioned& tensor, Pending* pendin
 // this list.
 std::atomic<Node*> g_written;
 
-// Ends a target that was not filled. The library's own memory is not freed while a driver may write
-// to it. That of an allocator is given back: only its owner knows when the driver has ended.
+// Drops a target that was not filled. The library's own memory is not freed while a driver may
+// write to it. An allocator's memory is returned to the allocator: only its owner knows when the
+// driver has finished.
 void DropTarget(const DLBridgeCopySpec& spec, const CopyTarget& target, bool unfinished) {
   if (!unfinished || spec.target.handle != 0 || spec.allocator != nullptr) {
     ReleaseNode(target.node);

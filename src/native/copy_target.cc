@@ -61,7 +61,7 @@ bool NamesTarget(const DLBridgeCopySpec& spec) {
          spec.target_size != 0 || spec.target_offset != 0 || spec.release != nullptr;
 }
 
-// The same for a partly filled stream.
+// As NamesTarget: a partly filled stream is an error, too.
 bool NamesStream(const DLBridgeStream& stream) {
   return stream.kind != 0 || stream.backend != 0 || stream.handle != 0 || stream.context != 0 ||
          Packed(stream.device) != 0;

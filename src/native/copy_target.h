@@ -25,7 +25,7 @@ DLBridgeStatus CheckFlags(uint64_t flags, const char* argument, DLBridgeError* e
 DLBridgeStatus CheckCopySpec(const DLBridgeCopySpec& spec, DLBridgeError* error);
 
 // Makes a compact tensor of the source's shape; its bytes are not yet written. `stream` is passed
-// to the allocator: only work on it will use the memory. NULL: anything may.
+// to the allocator: only work on it will use the memory. NULL: any work may use it.
 DLBridgeStatus MakeTarget(const DLTensor& source, const LayoutSnapshot& layout,
                           const DLBridgeCopySpec& spec, const DLBridgeStream* stream,
                           CopyTarget* out, DLBridgeError* error);

@@ -20,7 +20,7 @@ bool WatchForks();
 // another thread counts as started.
 void ResetBackendsInChild();
 void ResetTableInChild();
-// What waits for streams is leaked: no driver may be called for it.
+// Leaks the tensors that wait for streams: no driver may be called for them.
 void ResetPendingInChild();
 
 }  // namespace dlbridge

@@ -207,8 +207,8 @@ DLBridgeStatus CollectOver(DLBridgeError* error) {
   return first;
 }
 
-// Waits for one entry up to `limit`. One thread waits at a time: the others find it done. Returns
-// false if there is none left, and none that another thread looks at.
+// Waits for one entry up to `limit`. One thread waits at a time; the others then find the entry
+// done. Returns false if no entry is left, counting those that other threads are checking.
 bool WaitForOne(uint64_t limit, bool release, DLBridgeStatus* first, DLBridgeError* error) {
   bool others = false;
   bool over = false;
@@ -280,8 +280,9 @@ void AddPending(Pending* pending) {
   Link(pending);
 }
 
-// Each call that adds an entry polls, so that the list stays short: several entries that are over,
-// and one that is not, which goes to the end so that a slow stream does not hide the others.
+// Each call that adds an entry polls, so that the list stays short. A poll releases several entries
+// that are over, and stops at the first that is not. This entry moves to the end of the list, so
+// that a slow stream does not hide the others.
 void PollPending() {
   const Collecting collecting;
   constexpr int kMost = 8;

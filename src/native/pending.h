@@ -35,7 +35,7 @@ struct Pending {
 };
 static_assert(sizeof(Pending) % alignof(StreamMark) == 0, "the marks are aligned");
 
-// With room for `marks` marks, and empty. NULL if there is no memory.
+// An empty struct with room for `marks` marks; NULL if there is no memory.
 Pending* MakePending(size_t marks);
 
 inline void Hold(void* tensor, DLBridgeKind kind, Pending* pending) {
@@ -45,18 +45,18 @@ inline void Hold(void* tensor, DLBridgeKind kind, Pending* pending) {
 // Frees the marks and the struct; the tensors stay the caller's.
 void DiscardPending(Pending* pending);
 
-// The same, and releases the tensors.
+// As DiscardPending, and releases the tensors.
 void ReleasePending(Pending* pending);
 
-// Holds the tensors until all marks are over. Cannot fail.
+// Holds the tensors until all marks are reached. Cannot fail.
 void AddPending(Pending* pending);
 
-// Deleters that run in one of the following functions may call these functions again. So that the
-// stack does not grow with the number of tensors, such a nested call releases nothing: the outer
-// call goes on with the tensors.
+// Deleters that run in one of the following functions may call these functions again. Such a nested
+// call releases nothing, so that the stack does not grow with the number of tensors: the outer call
+// releases them.
 
-// Releases some of the tensors whose marks are over. Costs at most one query of a mark that is not
-// over.
+// Releases some of the tensors whose marks are reached. Queries at most one mark that is not
+// reached.
 void PollPending();
 
 // Releases tensors whose marks are reached. With `wait`, first waits for all marks held now,

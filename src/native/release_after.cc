@@ -94,8 +94,8 @@ DLBridgeStatus MarkAll(const Streams& given, Pending* pending, const DLBridgeStr
   return DLBRIDGE_OK;
 }
 
-// The node of a tensor whose release callback may run before the stream's work is over: the last
-// owner of memory that was wrapped so, on a device of the stream's backend. NULL for any other.
+// The node of a tensor whose release callback accepts a stream and may run before its work is over:
+// the last owner of such memory, on a device of the stream's backend. NULL for any other tensor.
 template <class Managed>
 Node* FindStreamOrdered(void* tensor, const DLBridgeStream& stream) {
   const auto* managed = static_cast<const Managed*>(tensor);

@@ -15,7 +15,7 @@ namespace dlbridge {
 // The table of this copy; docs/context-table.md specifies each function.
 extern const DLBridgeContextTable kOwnTable;
 
-// Checks an entry, for whichever table it is added to.
+// Checks an entry, regardless of the table that it is added to.
 DLBridgeStatus CheckEntry(const DLBridgeContextEntry& entry, DLBridgeError* error);
 
 // The table of the process: that of the first loaded module that exports one. The first call finds

@@ -79,7 +79,8 @@ class Reading {
 };
 
 // ------------------------------------------------------------------------------------- reading
-// The results are valid only if the view did not change meanwhile. The loops end in any case.
+// The results of these functions are valid only if the view did not change meanwhile. Their loops
+// end in any case.
 
 constexpr uint64_t kKeyFactor = 0x9e3779b97f4a7c15U;
 constexpr uint64_t kContextFactor = 0xd6e8feb86659fd93U;
