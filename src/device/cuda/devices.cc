@@ -93,8 +93,7 @@ Result BufferAt(Address address, uint64_t* out) {
   return result;
 }
 
-// A query that fails tells nothing: the witness is kept, since another one would be another
-// allocation.
+// If the query fails, the witness counts as live: replacing it would need another allocation.
 bool IsLive(const Witness& witness) {
   uint64_t buffer = 0;
   return witness.address != 0 &&

@@ -52,8 +52,8 @@ EventSlot* FindEmpty(uint64_t context_id) {
   return nullptr;
 }
 
-// A destroyed context took its events along, and must not be asked whether it still exists. But if
-// another context has its handle now, it does not.
+// A context's events are destroyed with it, and a destroyed context must not be queried. If another
+// context now has the handle, the slot's context no longer exists.
 bool IsStale(const EventSlot& slot, Context context, uint64_t context_id) {
   return slot.context.load(std::memory_order_relaxed) == context && !IsOf(slot, context_id);
 }

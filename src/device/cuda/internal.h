@@ -74,11 +74,12 @@ DLBridgeStatus IdOf(Context context, uint64_t* out, DLBridgeError* error);
 DLBridgeStatus ContextOfDevice(int32_t ordinal, const char* argument, Context* out,
                                DLBridgeError* error);
 
-// The same without creating a primary context; NULL if the device has neither. `ordinal` exists.
+// As ContextOfDevice, without creating a primary context; NULL if the device has neither. `ordinal`
+// exists.
 DLBridgeStatus ExistingContextOf(int32_t ordinal, Context* out, DLBridgeError* error);
 
-// Memory of the library in a context. A destroyed context takes it along, so it shows whether the
-// context still exists; a destroyed context itself must not be asked.
+// Memory of the library in a context. It is freed with the context, so a query of its address shows
+// whether the context still exists; a destroyed context itself must not be queried.
 struct Witness {
   Address address;  // 0: there is none, and the context is taken to be alive
   uint64_t buffer;  // the driver never uses the number of a buffer again
@@ -104,11 +105,11 @@ DLBridgeStatus CheckLabel(const DLBridgeStream& stream, const char* argument, DL
 DLBridgeStatus CheckDevice(const DLBridgeStream& stream, const char* argument,
                            DLBridgeError* error);
 
-// The same for a stream that is capturing or whose capture has failed.
+// As CheckDevice, and rejects a stream that is capturing or whose capture has failed.
 DLBridgeStatus CheckStream(const DLBridgeStream& stream, const char* argument,
                            DLBridgeError* error);
 
-// What the driver reports about an address. `type` is 0 if the driver does not know it.
+// The driver's report about an address. `type` is 0 if the driver does not know it.
 struct PointerFacts {
   uint32_t type;
   uint32_t managed;

@@ -64,7 +64,7 @@ DLBridgeStatus ImportPool(const IpcMessage& message, const IpcHandle& handle, in
                           IpcMapping* out, DLBridgeError* error);
 void ClosePool(const IpcMapping& mapping);
 
-// Appends the chunks that contain the tensor's bytes. Also the last kind that is tried: memory
+// Appends the chunks that contain the tensor's bytes. This is the last kind that is tried: memory
 // without an allocation handle cannot be shared.
 DLBridgeStatus ExportChunks(Address address, const IpcRequest& request, int32_t ordinal,
                             IpcHandle* out, DLBridgeError* error);

@@ -88,7 +88,7 @@ bool IsOf(const IpcEventSlot& slot, const Target& target) {
          slot.stream_id.load(std::memory_order_relaxed) == target.stream_id;
 }
 
-// A context that was destroyed took its events along.
+// A context's events are destroyed with it.
 bool IsGone(const IpcEventSlot& slot) {
   bool alive = true;
   return AskAlive({slot.witness.load(), slot.buffer.load()}, &alive, nullptr) == DLBRIDGE_OK &&

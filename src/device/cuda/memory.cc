@@ -47,7 +47,7 @@ bool IsOfPool(Address address) {
 
 // cuMemMap puts memory into a reservation, piece by piece. The range is then that of the piece. It
 // is the whole reservation if the driver does not know the piece, or if the device has no context
-// to ask in: a question must not create one.
+// for the query: a query must not create one.
 DLBRIDGE_COLD DLBridgeStatus PlacePiece(Address address, DLBridgePointerInfo* out,
                                         DLBridgeError* error) {
   Context context = nullptr;
@@ -73,14 +73,14 @@ DLBRIDGE_COLD DLBridgeStatus PlacePiece(Address address, DLBridgePointerInfo* ou
   return DLBRIDGE_OK;
 }
 
-// The driver may report no device for it.
+// Reserved memory without a mapping. The driver may report no device for it.
 DLBRIDGE_COLD void PlaceUnmapped(DLDevice label, DLBridgePointerInfo* out) {
   out->memory = DLBRIDGE_MEMORY_DEVICE;
   out->properties |= kPointerUnmapped;
   out->device = out->native_device >= 0 ? Label(kDLCUDA, out->native_device) : label;
 }
 
-// What cuPointerGetAttributes reports beside the fields of DLBridgePointerInfo.
+// The values that cuPointerGetAttributes reports beside the fields of DLBridgePointerInfo.
 struct Kind {
   uint32_t type;
   uint32_t managed;

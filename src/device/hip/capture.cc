@@ -5,8 +5,8 @@
 namespace dlbridge::hip {
 namespace {
 
-// The thread's own stream is another one on each device. A default stream is asked about the
-// captures of all devices.
+// A thread has another per-thread stream on each device, so the stream's device must be current. A
+// query of a default stream covers the captures of all devices.
 DLBridgeStatus EnterToAsk(const DLBridgeStream& stream, DeviceScope* scope, DLBridgeError* error) {
   return stream.handle == kPerThreadStream ? scope->Enter(stream.device.device_id, error)
                                            : DLBRIDGE_OK;

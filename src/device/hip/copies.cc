@@ -117,8 +117,8 @@ DLBridgeStatus CopyPlanes(const CopyJob& job, const Region& region, DLBridgeErro
 }
 
 // Runtimes from 5.7 on reject volumes with a row pitch of 2^31-1 or more than the largest
-// allocation, and volumes of which the allocation does not hold all rows of the last plane's pitch.
-// They reject no planes.
+// allocation, and volumes whose allocation ends before the full pitch of the last plane. They
+// accept each plane alone.
 bool IsRejectedVolume(Result code) { return code == kInvalidValue || code == kInvalidPitchValue; }
 
 DLBridgeStatus CopyVolume(const CopyJob& job, const Region& region, DLBridgeError* error) {

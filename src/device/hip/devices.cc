@@ -74,7 +74,7 @@ DLBridgeStatus Identify(int32_t device, Identity* out, DLBridgeError* error) {
 
 namespace {
 
-// By peer access, a device cannot access its own memory.
+// For a device and itself, the runtime reports that peer access is impossible.
 DLBridgeStatus AskAccess(int32_t device, int32_t peer, int32_t* can, DLBridgeError* error) {
   *can = device == peer ? 1 : 0;
   if (device != peer && g_hip.driver.hipDeviceCanAccessPeer != nullptr) {

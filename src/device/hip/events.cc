@@ -57,8 +57,8 @@ void SleepBriefly() {
 #endif
 }
 
-// Queries an event in the RELAXED capture mode. "Not ready" is no error to the application: up to
-// HIP 6 it becomes the thread's last error, from 7 on it leaves that alone.
+// Queries an event in the RELAXED capture mode. The application must not find "not ready" as the
+// thread's last error, which HIP up to 6 sets; from 7 on, HIP leaves it unchanged.
 Result QueryEvent(Event event) {
   const Result code = g_hip.driver.hipEventQuery(event);
   if (code == kNotReady && g_hip.major < 7) {
@@ -155,7 +155,7 @@ Result ProbeStream(Stream stream) {
   return gone ? kContextIsDestroyed : kSuccess;
 }
 
-// The runtime finishes the work of a stream before it destroys it.
+// The runtime finishes the work of a stream before it destroys the stream.
 DLBridgeStatus AskStanding(const StreamMark& mark, Standing* out, DLBridgeError* error) {
   const auto stream = StateOf<Stream>(mark, kStream);
   *out = Standing::kUsable;

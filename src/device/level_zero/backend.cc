@@ -65,8 +65,8 @@ Result DriversByType(uint32_t* count, Driver* drivers) {
   return g_ze.zeInitDrivers(count, drivers, &desc);
 }
 
-// The first zeInit of the process decides which drivers start. A newer loader may still start by
-// type what zeInit did not.
+// The first zeInit of the process decides which drivers start. A newer loader may start further
+// drivers, selected by type.
 Result Initialise(GetDrivers** drivers) {
   *drivers = g_ze.zeDriverGet;
   const Result result = g_ze.zeInit(0);

@@ -292,9 +292,9 @@ DLBridgeStatus Close(const Copy& copy, DLBridgeError* error) {
   return DLBRIDGE_OK;
 }
 
-// The driver rejected the barrier. The copies of a queue's list have not started. Those of an
-// immediate list have; this function waits for them in another way. On a list of the library only
-// newer loaders can.
+// Called after the driver rejected the barrier. The copies of a queue's list have not started.
+// Those of an immediate list have started; this function waits for them in another way. For a list
+// of the library, this requires a newer loader.
 bool IsDoneAnyway(const CopyJob& job, const Copy& copy) {
   if (copy.queue != nullptr) {
     return true;

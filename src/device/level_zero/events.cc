@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events are in pools per context, each a block of pairs. Blocks and their pairs are taken in turn,
-// so the next one is the one used longest ago, which is probably done. A new pool is created only
-// if no pair is free after a few queries.
+// so the next pair is the one used longest ago, whose work is probably done. A new pool is created
+// only if no pair is free after a few queries.
 //
 // A mark is a pair. A pair whose mark was freed too early is in use like one of a handoff: it is
 // reset when a later call takes it.
@@ -42,7 +42,7 @@ struct ContextEvents {
 
 std::atomic<ContextEvents*> g_contexts;
 
-constexpr uint64_t kClaimed = UINT64_MAX;  // no id of an entry
+constexpr uint64_t kClaimed = UINT64_MAX;  // never the id of an entry
 
 // How many pairs are pinned.
 std::atomic<uint32_t> g_pinned;
@@ -151,8 +151,8 @@ ContextEvents* AddEvents(ContextEvents* seen, uint64_t context, uint64_t entry) 
   return events;
 }
 
-// Two threads that reuse events of entries that are gone may do so for one context. All threads use
-// the first in the list from then on.
+// Two threads may reuse events of different removed entries for the same context. All threads then
+// use the first of them in the list.
 ContextEvents* EventsOf(uint64_t context, uint64_t entry) {
   ContextEvents* const head = g_contexts.load(std::memory_order_acquire);
   ContextEvents* events = Find(head, nullptr, context, entry);
@@ -233,7 +233,8 @@ void SettlePinned(Block* block, uint32_t* queries) {
   }
 }
 
-// The context of a pinned pair may be unregistered: then no handoff takes its pairs again.
+// Settles the pinned pairs of all contexts: if a context is unregistered, no later hand-off takes
+// its pairs.
 void SettleAllPinned() {
   uint32_t queries = kMostQueries;
   for (ContextEvents* events = g_contexts.load(std::memory_order_acquire); events != nullptr;

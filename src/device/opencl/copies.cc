@@ -49,7 +49,8 @@ struct Contexts {
   Context to;
 };
 
-// Checks the cl_mem of a copy. The result has the target's label; the source's is the producer's.
+// Checks the cl_mem of a copy. The target's label becomes that of the result, so it is checked,
+// too; the source's label is the producer's.
 DLBridgeStatus CheckMems(const CopyJob& job, Contexts* out, DLBridgeError* error) {
   if (PlaceOf(job.from) == Place::kMem) {
     DLBRIDGE_TRY(
@@ -350,7 +351,8 @@ DLBridgeStatus Reserve(CopyJob* job, uint64_t bytes, uint64_t* offset, DLBridgeE
   return DLBRIDGE_OK;
 }
 
-// Into a compact temporary buffer and out of it. The event orders the two on out-of-order queues.
+// Copies into a compact temporary buffer and out of it. The event orders the two on out-of-order
+// queues.
 DLBridgeStatus GoThrough(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
   const uint64_t plane = box.bytes * box.rows;
   CopyBox in = box;
@@ -385,7 +387,8 @@ DLBridgeStatus Directly(const CopyJob& job, const CopyBox& box, Event* done, DLB
              : Enqueue({QueueOf(job), job.from, job.to, nullptr, done}, box, error);
 }
 
-// A run or a rectangle. On an in-order queue the event of a job's only command marks its work.
+// Copies a run or a rectangle. On an in-order queue the event of a job's only command marks its
+// work.
 DLBridgeStatus One(CopyJob* job, const CopyBox& box, DLBridgeError* error) {
   const bool through =
       job->state[kMemcpy] == 0 && (job->state[kThrough] != 0 || IsTwisted(*job, box));

@@ -83,7 +83,7 @@ DLBridgeStatus MarkWork(Queue queue, StreamMark* out, DLBridgeError* error) {
   return MarkEvent(queue, event, out, error);
 }
 
-// A negative status is that of work that has failed.
+// A negative status means that the work has failed.
 DLBridgeStatus MarkQuery(const StreamMark& mark, bool* over, DLBridgeError* error) {
   int32_t status = kComplete;
   DLBRIDGE_TRY(Check(

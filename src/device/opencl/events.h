@@ -14,7 +14,7 @@ DLBridgeStatus WaitFor(Queue queue, Event event, DLBridgeError* error);
 // Later work of the queue waits for all its earlier work, also on an out-of-order queue.
 DLBridgeStatus OrderWork(Queue queue, DLBridgeError* error);
 
-// The same, and marks the earlier work. Submits all to the device.
+// As OrderWork, and marks the earlier work. Submits all work to the device.
 DLBridgeStatus OrderAndMark(Queue queue, StreamMark* out, DLBridgeError* error);
 
 // Marks the earlier work, and submits it to the device. Orders nothing.
