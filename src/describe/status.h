@@ -70,7 +70,7 @@ DLBRIDGE_COLD void ReportRule(DLBridgeError* error, Violation violation);
 DLBRIDGE_COLD void ReportStatus(DLBridgeError* error, DLBridgeStatus status, const char* subject,
                                 const char* problem);
 
-// The same, and return the status.
+// As the functions above, and return the status.
 DLBRIDGE_INLINE DLBridgeStatus Reject(DLBridgeError* error, const Violation& violation) {
   ReportRule(error, violation);
   return StatusOfRule(violation.rule);
@@ -108,13 +108,14 @@ DLBRIDGE_INLINE DLBridgeStatus RejectValue(DLBridgeError* error, DLBridgeStatus 
 // Rejects a number that must have one value: "spec.fd_count must be 1, found 2".
 DLBRIDGE_COLD DLBridgeStatus RejectOther(DLBridgeError* error, DLBridgeStatus status,
                                          const char* argument, uint64_t expected, uint64_t found);
-// The same for an enumeration whose newest value is `most`; a greater value is from a newer caller.
+// As RejectValue, for an enumeration whose newest value is `most`: a greater value is from a newer
+// caller.
 DLBRIDGE_INLINE DLBridgeStatus RejectEnum(DLBridgeError* error, const char* argument,
                                           const char* problem, int32_t found, int32_t most) {
   return RejectValue(error, found > most ? DLBRIDGE_ERROR_TOO_NEW : DLBRIDGE_ERROR_INVALID_ARGUMENT,
                      argument, problem, found);
 }
-// The same for a device and for a version.
+// As RejectValue, for a device and for a version.
 DLBRIDGE_COLD void ReportDevice(DLBridgeError* error, DLBridgeStatus status, const char* argument,
                                 const char* problem, const DLDevice& found);
 DLBRIDGE_INLINE DLBridgeStatus RejectDevice(DLBridgeError* error, DLBridgeStatus status,

@@ -63,7 +63,7 @@ const void* ReleaserOf(Node* root) {
   return reinterpret_cast<const void*>(static_cast<AllocationTail*>(root->tail())->deallocate);
 }
 
-// The same for any tensor, dlbridge-owned or foreign.
+// The releaser of any tensor, dlbridge-owned or foreign.
 template <class Managed>
 const void* ReleaserOf(const Managed& tensor) {
   const Node* node = OwnNode(&tensor);

@@ -18,7 +18,7 @@ DLBridgeStatus Import(void* tensor, DLBridgeKind kind, const Options& options,
   return Rewrap(static_cast<DLManagedTensorVersioned*>(tensor), options, Wants::kOwned, out, error);
 }
 
-// The same for options of the caller, or for a tensor that is not recognised at once.
+// The general path: the caller gave options, or the tensor is not recognised at once.
 DLBRIDGE_NOINLINE DLBridgeStatus ImportGenerally(void* tensor, DLBridgeKind kind,
                                                  const DLBridgeConvertOptions* options,
                                                  DLManagedTensorVersioned** out,

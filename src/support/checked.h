@@ -25,7 +25,7 @@
 // Makes the compiler forget how an integer was computed. A loop then has one counter instead of a
 // pointer for each array, and cheap values are computed again instead of being kept in memory.
 #define DLBRIDGE_FORGET(integer) __asm__("" : "+r"(integer))
-// The same, after both were computed.
+// DLBRIDGE_FORGET for two integers, after both were computed.
 #define DLBRIDGE_FORGET_BOTH(one, other) __asm__("" : "+r"(one), "+r"(other))
 
 namespace dlbridge {

@@ -122,8 +122,8 @@ DLBRIDGE_INLINE void InitNode(Node* node, int32_t ndim, uint64_t flags) {
   node->wraps_source = false;
 }
 
-// The same for another handle of the data of `sibling`, which is on the heap. All fields after ndim
-// are copied at once; source_kind has no meaning outside a root.
+// As InitNode, for another handle of the data of `sibling`, which is on the heap. All fields after
+// ndim are copied at once; source_kind has no meaning outside a root.
 DLBRIDGE_INLINE void InitShare(Node* node, const Node& sibling, int32_t ndim, uint64_t flags) {
   constexpr size_t kBytes = sizeof(Node) - offsetof(Node, source_kind);
   static_assert(kBytes == 8, "source_kind, in_storage, wraps_source, minor");

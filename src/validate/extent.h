@@ -22,7 +22,7 @@ struct Extent {
   bool compact;   // C order, ignoring axes of extent 1; true when empty
 };
 
-// The same in bytes, relative to element (0,...,0).
+// An extent in bytes, relative to element (0,...,0).
 struct ByteExtent {
   int64_t begin;
   int64_t end;

@@ -490,8 +490,8 @@ bool CheckScanned(const Subject& subject, const Policy& policy, const int64_t* s
   return true;
 }
 
-// The same for a tensor that passed CheckHead. Shape and strides are copied to `shape_out` and
-// `strides_out` in the first pass, and the copies are checked.
+// Checks the layout of a tensor that passed CheckHead. Shape and strides are copied to `shape_out`
+// and `strides_out` in the first pass, and the copies are checked.
 template <class Sink>
 bool CheckLayout(const Subject& subject, const Policy& policy, int64_t* shape_out,
                  int64_t* strides_out, Sink* sink) {
