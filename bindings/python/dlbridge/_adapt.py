@@ -55,7 +55,7 @@ class Rejection(BufferError):
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What the caller of adapt allows."""
+    """The changes that the caller of adapt permits."""
 
     consumer: str | None = None
     readonly: str = "reject"
@@ -189,7 +189,7 @@ class _Answer:
 
 
 class _Consideration(_Answer):
-    """An answer that nobody will use: a copy is only assumed."""
+    """An answer that is judged and discarded: a copy is assumed, not made."""
 
     def make_copy(self) -> None:
         self.tensor = _writable_alias(self.tensor)

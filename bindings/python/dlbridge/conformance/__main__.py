@@ -108,7 +108,7 @@ def write(found: engine.Report, given: argparse.Namespace) -> None:
 
 @contextlib.contextmanager
 def printing() -> Iterator[None]:
-    """What is printed inside is lost if nobody reads it; that is no fault of the library."""
+    """Tolerates a closed or full stdout: output is lost, which is no fault of the library."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (until the end)
     try:

@@ -29,7 +29,7 @@ _LARGE = 1200
 
 
 class _Case:
-    """What `Framework.make` reads of a case of the matrix."""
+    """The attributes of a case of the matrix that `Framework.make` reads."""
 
     def __init__(self, dtype: str, form: str) -> None:
         self.dtype, self.form, self.name = dtype, form, form

@@ -50,7 +50,7 @@ def kind(capsule: Any) -> bytes | None:
 
 
 def label(thing: Any) -> str:
-    """What a report says of a capsule, or of something else that a library returns."""
+    """The text of a report for a capsule, or for another object that a library returned."""
     if not is_capsule(thing):
         return f"an object of type {type(thing).__name__}"
     found = name(thing)

@@ -312,7 +312,7 @@ def table_stream(kit: Kit) -> None:
 
 
 def current_stream(array: Any, device: tuple[int, int]) -> int:
-    """What the table of an array's type gives for a device."""
+    """The current stream of a device, from the table of the array's type."""
     address = table_of(array).current_work_stream
     if not address:
         raise Skip("current_work_stream is NULL, which is a check itself")

@@ -210,7 +210,7 @@ def _copied(
 
 
 def _named(form: str, versions: dict[str, Any] | None) -> str:
-    """What tells this copy from that of the plain array in a versioned capsule."""
+    """A suffix that distinguishes this copy from that of the plain array in a versioned capsule."""
     what = [] if form == "plain" else [form]
     what += ["without max_version"] if versions == {} else []
     return f" ({', '.join(what)})" if what else ""

@@ -25,8 +25,8 @@ _IDLE_SECONDS = 0.2
 
 
 class Stream:
-    """What an adapter gets: `handle` is the stream as `__dlpack__` takes it. `close()` delays the
-    work that is enqueued from then on."""
+    """A stream for an adapter: `handle` is the stream as `__dlpack__` takes it. `close()` delays
+    the work that is enqueued from then on."""
 
     def __init__(self, device: Any, handle: Any) -> None:
         self._device, self.handle = device, handle

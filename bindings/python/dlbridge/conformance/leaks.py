@@ -65,7 +65,7 @@ def _counts() -> tuple[int, int]:
 
 
 def grows(kit: Kit, once: Callable[[], None]) -> str:
-    """What stays of each round, or an empty text."""
+    """A text about the memory that each round leaves allocated; empty if there is none."""
     rounds = max(min(kit.rounds, ROUNDS), LEAST_ROUNDS)
     for _ in range(rounds // 5):
         once()

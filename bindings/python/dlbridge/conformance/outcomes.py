@@ -40,7 +40,7 @@ class Outcome:
 
 
 class Failure(Exception):
-    """What a check raises. `severity` replaces the one of the list."""
+    """Raised by a check that fails. `severity` replaces the one of the list."""
 
     def __init__(self, expected: str, found: str, severity: str = "") -> None:
         super().__init__(expected, found, severity)

@@ -35,7 +35,7 @@ def _option(config: pytest.Config, name: str) -> Any:
 
 
 def _number(config: pytest.Config, name: str, read: Any, default: Any) -> Any:
-    """What the option gives, by the same rules as the command's."""
+    """The value of an option, read by the same rules as on the command line."""
     import argparse
 
     given = _option(config, name)

@@ -85,7 +85,7 @@ def death(status: int | None, limit: float) -> str:
 
 
 def _survived(status: int | None, limit: float) -> str:
-    """What is expected instead of that end."""
+    """The expectation that a process with this exit status has violated."""
     if status is None:
         return f"each call returns or raises within {limit:g} s"
     return "each call returns or raises, and the process lives on"

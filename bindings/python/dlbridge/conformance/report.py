@@ -81,7 +81,7 @@ def _skips(report: Report, width: int) -> list[str]:
 
 
 def notes(report: Report, width: int) -> list[str]:
-    """What else a reader must know of a run, and its last line."""
+    """Remarks on quirks, hidden checks and checks that did not run, and the summary line."""
     lines = list(map(stale, report.stale.values()))
     for pattern, names in report.hidden.items():
         lines.append(f"unsupported: {pattern} hides {_counted(names, 'check')}")
@@ -151,7 +151,7 @@ def _text(outcome: Outcome, width: int, reproducers: bool) -> str:
 
 
 def failure_text(outcome: Outcome, width: int) -> str:
-    """What pytest shows."""
+    """The text of a failure for pytest, with reproducers."""
     return _text(outcome, width, reproducers=True)
 
 

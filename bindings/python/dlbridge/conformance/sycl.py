@@ -10,7 +10,7 @@ from typing import Any
 from .adapters import Unsupported
 from .late import Reading, Stream
 
-# An atomic operation sees what the host writes. The limit ends a gate that nobody opens.
+# An atomic operation sees what the host writes. The limit ends a gate that is never opened.
 _SECONDS = 5.0
 _SOURCE = """
 kernel void gate(global volatile int* flag) {
