@@ -31,7 +31,7 @@ def check_dll_needed(path, _):
 
 
 def check_dll_name(path, _):
-    """What a program that is linked with it asks for."""
+    """The name in the DLL, which programs linked with it load."""
     found = re.findall(r"^ DLL name: (.+)$", tool("llvm-objdump", "-p", path), re.M)
     return [] if found == ["dlbridge.dll"] else [f"calls itself {found}"]
 

@@ -101,7 +101,7 @@ def bundle_example(session):
 
 
 def symbols_of(folder, cxx, flags):
-    """What a shared library with the bundle inside exports."""
+    """The symbols that a shared library with the bundle inside exports."""
     source = "bundle/dlbridge/dlbridge.cc"
     run(f"{cxx} -std=c++17 {LEAN} -fPIC {flags} -c {source} -o one.o", folder)
     run("gcc -shared -Wl,-z,defs one.o -ldl -lpthread -o libone.so", folder)

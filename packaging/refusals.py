@@ -18,7 +18,7 @@ def git(root, *words):
 
 
 def always(root):
-    """What would make artefacts that nobody could make again, or that contradict each other."""
+    """Reasons why artefacts would not be reproducible, or would contradict each other."""
     changed = git(root, "status", "--porcelain")
     if changed:
         first = changed.splitlines()[0]
@@ -27,7 +27,7 @@ def always(root):
 
 
 def before_release(root):
-    """What only a person can decide: the date, the tag, and where the project is hosted."""
+    """Reasons that only a person can settle: the date, the tag, and where the project is hosted."""
     version = versions.read(root)
     if not version.section.date:
         yield f"CHANGELOG.md: {version.text} has no date; replace '(unreleased)' by ', YYYY-MM-DD'"

@@ -38,7 +38,7 @@ class Failed(Exception):
 
 
 class Part:
-    """What one part of the release runs; its programs write to a log."""
+    """Runs the programs of one part of the release; their output goes to a log."""
 
     def __init__(self, name):
         self.name, self.version = name, versions.read(ROOT).text

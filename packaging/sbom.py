@@ -69,7 +69,7 @@ def python_parts():
 
 
 def crates():
-    """What the published crates need: optional features are optional, build scripts excluded."""
+    """Dependencies of the published crates: optional for features, excluded for build scripts."""
     command = ("cargo", "metadata", "--locked", "--format-version", "1", "--all-features")
     found = subprocess.run(command, cwd=ROOT / "bindings/rust", check=True, capture_output=True)
     graph = json.loads(found.stdout)

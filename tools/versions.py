@@ -25,7 +25,7 @@ FACTS = "run tools/facts.py write"
 
 @dataclass
 class Version:
-    """What the header states, and the newest section of the changelog."""
+    """The version and ABI that the header states, and the newest section of the changelog."""
 
     text: str
     abi: int
@@ -116,7 +116,7 @@ def wrong(root, version, place):
 
 
 def disagreements(root):
-    """What disagrees with the header: place, expected, found, what to do."""
+    """Lists disagreements with the header: place, expected, found, what to do."""
     version = read(root)
     for place in PLACES:
         yield from wrong(root, version, place)

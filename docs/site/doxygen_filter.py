@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 FIRST = re.compile(r"\A/\*\n \* SPDX-License-Identifier: Apache-2\.0\n \*(.*?)\*/", re.DOTALL)
-# The same for a header whose first lines are `//` comments.
+# As FIRST, for a header whose first lines are `//` comments.
 FIRST_LINES = re.compile(r"\A// SPDX-License-Identifier: Apache-2\.0\n((?://.*\n)*)")
 BANNER = re.compile(r"/\* -{20,}\n \* ([^\n]*)\n(.*?) \* -{20,} \*/", re.DOTALL)
 

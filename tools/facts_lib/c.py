@@ -154,8 +154,8 @@ def symbols(facts):
 
 
 def debian_symbols(facts, header):
-    """What a program's package depends on, for dpkg-shlibdeps. An option, a level or a member of a
-    struct may be newer than the function that takes it, and only minor versions add them. So a
+    """The dependency of a program's package, for dpkg-shlibdeps. An option, a level or a member of
+    a struct may be newer than the function that takes it, and only minor versions add them. So a
     program needs the minor version that it was built with, whichever functions it calls."""
     major, minor, abi = (
         re.search(rf"^#define DLBRIDGE_{name} (\d+)$", header, re.MULTILINE)[1]
