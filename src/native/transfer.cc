@@ -270,7 +270,7 @@ DLBridgeStatus Carry(Transfer* transfer, DLBridgeError* error) {
   if (status != DLBRIDGE_ERROR_UNSUPPORTED) {
     return ReportKept(status, kept, error);
   }
-  // The work on the caller's stream comes first, whichever side it concerns.
+  // Work on the caller's stream must finish first, whether it uses the source or the target.
   transfer->staged = true;
   if (IsQueue(transfer->spec->stream)) {
     DLBRIDGE_TRY(dlbridge_stream_synchronize(&transfer->spec->stream, error));

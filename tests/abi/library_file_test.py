@@ -112,7 +112,7 @@ WRONG_SHARED = {
     ),
 }
 
-# The same for single machines.
+# As WRONG_SHARED, for single machines.
 WRONG_BY_MACHINE = {
     "x86_64": {
         "no branch protection": (

@@ -18,7 +18,7 @@ if(TARGET fake_cuda AND TARGET fake_hip6)
     target_compile_definitions(when_loaded_test PRIVATE
       OPENCL_LOADER="${DLBRIDGE_OPENCL_LOADER}" OPENCL_ICD="${icd}")
   endif()
-  # The same as a user of Python meets it.
+  # The same situation in a Python program.
   if(NOT DLBRIDGE_SANITIZE)
     dlbridge_add_script_test(import_order device ${CMAKE_CURRENT_SOURCE_DIR}/import_order.py
       $<TARGET_FILE:dlbridge> $<TARGET_FILE:fake_hip6>)

@@ -590,8 +590,7 @@ int64_t WrongElements(const int64_t* shape, const int64_t* strides, const unsign
   return wrong;
 }
 
-// The same for planes whose lines are aligned, for repeated rows and elements, and for contiguous
-// memory.
+// Planes whose lines are aligned, repeated rows and elements, and contiguous memory.
 TEST(StridedCopyOfHugeLayouts, AgreesWithElementwise) {
   constexpr int64_t kSide = 2912;  // a row is 182 lines, a plane 32.3 MiB
   constexpr int64_t kElements = kSide * kSide;
