@@ -658,12 +658,28 @@ def tools_can_fail(session):
 # -------------------------------------------------------------------------------------------- lint
 
 
+# Each lists what it would change, or fails.
+FORMATTERS = (
+    ("clang-format", ("--dry-run", "-Werror"), ("*.c", "*.cc", "*.h", "*.hpp", "*.inc")),
+    ("rustfmt", ("--check", "--files-with-diff", "--edition", "2021"), ("*.rs",)),
+    ("gofmt", ("-l",), ("*.go",)),
+)
+
+
 @stage
 def format(session):
-    """clang-format."""
-    names = checkout.files("*.c", "*.cc", "*.h", "*.hpp")
-    session.log(f"clang-format on {len(names)} files")
-    session.run("clang-format", "--dry-run", "-Werror", *names, external=True, log=False)
+    """clang-format, rustfmt and gofmt, as far as they are installed."""
+    for program, arguments, patterns in FORMATTERS:
+        names = checkout.files(*patterns)
+        if not shutil.which(program):
+            session.warn(f"{program} is not installed: {len(names)} files are left out")
+            continue
+        session.log(f"{program} on {len(names)} files")
+        wrong = session.run(
+            program, *arguments, *names, silent=True, stderr=None, external=True, log=False
+        )
+        if wrong:
+            session.error(f"{program} would change:\n{wrong}")
 
 
 @stage

@@ -39,9 +39,7 @@ SETTINGS = {
 nox.options.default_venv_backend = "none"
 nox.options.envdir = str(SCRATCH / "nox")
 # The others take minutes, and are left to the night.
-nox.options.sessions = [
-    "format", "c_format", "vet", "tests", "static", "conformance",
-]  # fmt: skip
+nox.options.sessions = ["vet", "tests", "static", "conformance"]
 
 
 def use(session, variable):
@@ -76,21 +74,6 @@ def check(function):
 def flags(session, option):
     """What pkg-config answers for dlbridge."""
     return session.run("pkg-config", option, "dlbridge", external=True, silent=True).split()
-
-
-@check
-def format(session):
-    """Format of the Go files."""
-    if wrong := session.run("gofmt", "-l", ".", silent=True):
-        session.error(f"gofmt would change:\n{wrong}")
-
-
-@check
-def c_format(session):
-    """Format of the C files."""
-    if shutil.which("clang-format") is None:
-        session.skip("clang-format is not installed")
-    session.run("clang-format", "--dry-run", "-Werror", *map(str, HERE.rglob("*.[ch]")))
 
 
 @check

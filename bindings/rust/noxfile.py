@@ -38,8 +38,7 @@ IGNORED = ("PKG_CONFIG_LIBDIR", "DLBRIDGE_NO_PKG_CONFIG", "DLBRIDGE_STATIC",
 nox.options.default_venv_backend = "none"
 nox.options.envdir = str(SCRATCH / "nox")
 nox.options.sessions = [
-    "format", "lint", "clippy", "tests", "panics", "instructions", "static",
-    "fuzz",
+    "lint", "clippy", "tests", "panics", "instructions", "static", "fuzz",
 ]  # fmt: skip
 
 
@@ -92,16 +91,6 @@ def needs_only_c(session, program):
     needed = session.run("readelf", "--dynamic", str(program), external=True, silent=True)
     if re.search(r"NEEDED.*(dlbridge|stdc\+\+)", needed):
         session.error(f"{program} needs more than the C library:\n{needed}")
-
-
-@check
-def format(session):
-    """Source format."""
-    session.run("cargo", "fmt", "--all", "--check")
-    for workspace in ("fuzz", "bench"):
-        session.run("cargo", "fmt", "--check", "--manifest-path", f"{workspace}/Cargo.toml")
-    cases = map(str, HERE.glob("dlbridge/tests/compile_fail/*.rs"))
-    session.run("rustfmt", "--check", "--edition", "2021", *cases)
 
 
 @check

@@ -325,7 +325,7 @@ def unknown(header):
 
 def formatted(text):
     command = ["rustfmt", "--edition", "2021", "--emit", "stdout"]
-    command += ["--config-path", str(HERE.parent)]
+    command += ["--config-path", str(HERE.parents[2])]
     result = subprocess.run(command, input=text, check=True, capture_output=True, text=True)
     return result.stdout
 

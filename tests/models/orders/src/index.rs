@@ -73,10 +73,7 @@ impl Table {
         let found = (bucket != 0).then(|| {
             let words = &self.slots[bucket as usize - 1].words;
             // src/native/table_slots.h: words[0] = from[0].load(std::memory_order_relaxed);
-            [
-                words[0].load(Ordering::Relaxed),
-                words[1].load(Ordering::Relaxed),
-            ]
+            [words[0].load(Ordering::Relaxed), words[1].load(Ordering::Relaxed)]
         });
         if orders.fence_before_second_look {
             fence(Ordering::Acquire);

@@ -13,11 +13,8 @@ pub struct Orders {
     pub sole: Ordering,
 }
 
-pub const ORDERS: Orders = Orders {
-    join: Ordering::Relaxed,
-    leave: Ordering::AcqRel,
-    sole: Ordering::Acquire,
-};
+pub const ORDERS: Orders =
+    Orders { join: Ordering::Relaxed, leave: Ordering::AcqRel, sole: Ordering::Acquire };
 
 /// A root and the data that it owns; `data` counts its releases.
 pub struct Root {
@@ -30,10 +27,7 @@ unsafe impl Sync for Root {}
 
 impl Root {
     pub fn new(owners: u32) -> Self {
-        Root {
-            owners: AtomicU32::new(owners),
-            data: UnsafeCell::new(0),
-        }
+        Root { owners: AtomicU32::new(owners), data: UnsafeCell::new(0) }
     }
     pub fn join(&self, orders: &Orders) {
         self.owners.fetch_add(1, orders.join);

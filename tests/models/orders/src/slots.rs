@@ -59,9 +59,7 @@ impl Slot {
             if self.id.load(Ordering::Relaxed) != id || owners & 1 == 0 {
                 return None;
             }
-            match self
-                .owners
-                .compare_exchange(owners, owners + 2, orders.retain, Ordering::Relaxed)
+            match self.owners.compare_exchange(owners, owners + 2, orders.retain, Ordering::Relaxed)
             {
                 Ok(_) => return Some(self.context.with(|context| unsafe { *context })),
                 Err(found) => owners = found,
@@ -71,8 +69,7 @@ impl Slot {
     pub fn release(&self, orders: &Orders) {
         let mut owners = self.owners.load(Ordering::Acquire);
         while let Err(found) =
-            self.owners
-                .compare_exchange(owners, owners - 2, orders.release, Ordering::Acquire)
+            self.owners.compare_exchange(owners, owners - 2, orders.release, Ordering::Acquire)
         {
             owners = found;
         }

@@ -41,22 +41,12 @@ fn the_last_owner_releases_once_after_all_others() {
 
 #[test]
 fn a_count_needs_its_orders() {
-    static LEAVE: owners::Orders = owners::Orders {
-        leave: Ordering::Relaxed,
-        ..owners::ORDERS
-    };
-    static LEAVE_ACQUIRE: owners::Orders = owners::Orders {
-        leave: Ordering::Acquire,
-        ..owners::ORDERS
-    };
-    static LEAVE_RELEASE: owners::Orders = owners::Orders {
-        leave: Ordering::Release,
-        ..owners::ORDERS
-    };
-    static SOLE: owners::Orders = owners::Orders {
-        sole: Ordering::Relaxed,
-        ..owners::ORDERS
-    };
+    static LEAVE: owners::Orders = owners::Orders { leave: Ordering::Relaxed, ..owners::ORDERS };
+    static LEAVE_ACQUIRE: owners::Orders =
+        owners::Orders { leave: Ordering::Acquire, ..owners::ORDERS };
+    static LEAVE_RELEASE: owners::Orders =
+        owners::Orders { leave: Ordering::Release, ..owners::ORDERS };
+    static SOLE: owners::Orders = owners::Orders { sole: Ordering::Relaxed, ..owners::ORDERS };
     for orders in [&LEAVE, &LEAVE_ACQUIRE, &LEAVE_RELEASE, &SOLE] {
         assert!(fails(move || release_by_three(orders)));
     }
@@ -87,22 +77,10 @@ fn an_entry_is_whole_while_it_is_retained() {
 
 #[test]
 fn a_slot_needs_its_orders() {
-    static FILL: slots::Orders = slots::Orders {
-        fill: Ordering::Relaxed,
-        ..slots::ORDERS
-    };
-    static RETAIN: slots::Orders = slots::Orders {
-        retain: Ordering::Relaxed,
-        ..slots::ORDERS
-    };
-    static RELEASE: slots::Orders = slots::Orders {
-        release: Ordering::Relaxed,
-        ..slots::ORDERS
-    };
-    static END: slots::Orders = slots::Orders {
-        end: Ordering::Relaxed,
-        ..slots::ORDERS
-    };
+    static FILL: slots::Orders = slots::Orders { fill: Ordering::Relaxed, ..slots::ORDERS };
+    static RETAIN: slots::Orders = slots::Orders { retain: Ordering::Relaxed, ..slots::ORDERS };
+    static RELEASE: slots::Orders = slots::Orders { release: Ordering::Relaxed, ..slots::ORDERS };
+    static END: slots::Orders = slots::Orders { end: Ordering::Relaxed, ..slots::ORDERS };
     for orders in [&FILL, &RETAIN, &RELEASE, &END] {
         assert!(fails(move || retain_while_ending(orders)));
     }
@@ -151,14 +129,9 @@ fn a_reader_sees_one_state() {
 
 #[test]
 fn an_index_needs_its_orders() {
-    static FENCE: index::Orders = index::Orders {
-        fence_before_second_look: false,
-        ..index::ORDERS
-    };
-    static SEPARATES: index::Orders = index::Orders {
-        separates: false,
-        ..index::ORDERS
-    };
+    static FENCE: index::Orders =
+        index::Orders { fence_before_second_look: false, ..index::ORDERS };
+    static SEPARATES: index::Orders = index::Orders { separates: false, ..index::ORDERS };
     // The order of the bucket, that of the version and the fences publish a slot: each of them suffices.
     static PUBLISHES: index::Orders = index::Orders {
         put: Ordering::Relaxed,

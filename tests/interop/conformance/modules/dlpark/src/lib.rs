@@ -88,19 +88,8 @@ impl Made {
             word[..part.len()].copy_from_slice(part);
             u64::from_ne_bytes(word)
         });
-        let dtype = DLDataType {
-            code: dlpark::ffi::DLDataTypeCode(code),
-            bits,
-            lanes: 1,
-        };
-        Self {
-            memory: Arc::new(words.collect()),
-            shape,
-            strides,
-            start,
-            dtype,
-            read_only,
-        }
+        let dtype = DLDataType { code: dlpark::ffi::DLDataTypeCode(code), bits, lanes: 1 };
+        Self { memory: Arc::new(words.collect()), shape, strides, start, dtype, read_only }
     }
 
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
@@ -160,9 +149,8 @@ impl Held {
         let size = bits.div_ceil(8);
         let mut places = vec![0_i64];
         for (extent, stride) in view.shape().iter().zip(strides.iter()) {
-            let steps = places
-                .iter()
-                .flat_map(|place| (0..*extent).map(move |i| place + i * stride));
+            let steps =
+                places.iter().flat_map(|place| (0..*extent).map(move |i| place + i * stride));
             places = steps.collect();
         }
         let first = self.first()?;
@@ -200,10 +188,7 @@ impl Held {
     /// The address of the first element.
     fn first(&self) -> PyResult<*const u8> {
         let view = self.view()?;
-        Ok(view
-            .data_ptr()
-            .cast::<u8>()
-            .wrapping_add(view.byte_offset() as usize))
+        Ok(view.data_ptr().cast::<u8>().wrapping_add(view.byte_offset() as usize))
     }
 }
 
