@@ -259,6 +259,52 @@ def check_hooks():
             yield f".pre-commit-config.yaml: {found}, tests/lint/requirements.txt: {pinned}"
 
 
+def stage_lists():
+    """The lists of stages in ./run: quick, ci, every ..."""
+    found = {}
+    for name, words in re.findall(r"(?:^readonly| )\b(\w+)=\(([^)]*)\)", read("run"), re.M):
+        stages = []
+        for word in words.replace('"', "").split():
+            other = re.fullmatch(r"\$\{(\w+)\[@\](?:::(\d+))?\}", word)
+            count = int(other[2]) if other and other[2] else None
+            stages += found[other[1]][:count] if other else [word]
+        found[name] = stages
+    return found
+
+
+def stages_of(task):
+    """The stages that a task of ./run runs."""
+    lists = stage_lists()
+    first, *words = task.split()
+    if first == "lint" and words:
+        return {*lists["lint"], "tidy_deep", "tidy_tests"}
+    if first == "test":
+        return set(words) or set(lists["quick"])
+    return {"interop", "matrix"} if first == "interop" else set(lists.get(first, (first,)))
+
+
+def tasks_of(workflow):
+    """The tasks of ./run in a workflow."""
+    text = read(f".github/workflows/{workflow}.yml")
+    shown = re.findall(r"^ {10}- (.+)|run: \./run ([^$\n]+)", text, re.MULTILINE)
+    return [first or second for first, second in shown if not first.isdecimal()]
+
+
+def check_workflows():
+    """The workflows run the stages of .ci/run and of `./run test all`; CONTRIBUTING lists them."""
+    lists, tasks = stage_lists(), {name: tasks_of(name) for name in ("ci", "nightly")}
+    runs = {name: set().union(*map(stages_of, found)) for name, found in tasks.items()}
+    for name in sorted(set(lists["ci"]) - runs["ci"]):
+        yield f".github/workflows/ci.yml: no job runs {name}, which .ci/run runs"
+    for name in sorted(set(lists["every"]) - runs["ci"] - runs["nightly"]):
+        yield f".github/workflows/nightly.yml: no job runs {name}"
+    nightly = re.findall(r"^\| nightly: (.*?) \|", read("CONTRIBUTING.md"), re.MULTILINE)
+    shown = re.findall(r"`\./run (.+?)`", " ".join(nightly))
+    words = [{word for task in each for word in task.split()} for each in (shown, tasks["nightly"])]
+    for word in sorted(words[0] ^ words[1]):
+        yield f"CONTRIBUTING.md: its rows on the night and nightly.yml differ in {word}"
+
+
 def check_vendor_types():
     """libclang knows the vendors' types in the public headers."""
     for path in sorted(PUBLIC.glob("*.h")):
@@ -318,6 +364,7 @@ CHECKS = (
     check_presets,
     check_site,
     check_hooks,
+    check_workflows,
     check_vendor_types,
     check_device_tests,
     check_meson_sources,
