@@ -744,8 +744,9 @@ DLBRIDGE_API DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source,
 typedef struct DLBridgeStorage {
   uint32_t struct_size; /**< sizeof(DLBridgeStorage) */
   uint32_t options;     /**< 0 */
-  void* memory;         /**< Aligned to 16 bytes, apart from the source; must stay until `release`
-                             ran, or the tensor ended. */
+  void* memory;         /**< Aligned to 16 bytes, apart from the source's struct, shape and strides
+                             (checked) and its data (not checked); must stay until `release` ran, or
+                             the tensor ended. */
   size_t size;          /**< At least dlbridge_upgrade_storage_size(ndim). */
   /** Called once when the storage is free again, on the thread of the last release, after the source's
    * deleter; may be NULL. */
@@ -780,7 +781,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_upgrade_into(DLManagedTensor* source,
 /** Upgrades `count` tensors, all or nothing. Success: as dlbridge_upgrade for each. Failure: all
  * sources are the caller's and untouched, `outs` is unwritten, and `*failed`, unless NULL, is the
  * index of the tensor that was rejected (`count` where none caused it). A tensor given twice is an
- * invalid argument. COPY is an invalid argument. \since 0.3.0 */
+ * invalid argument. COPY is an invalid argument. `outs` may overlap `sources`. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* sources, size_t count,
                                                   const DLBridgeConvertOptions* options,
                                                   DLManagedTensorVersioned** outs, size_t* failed,

@@ -60,12 +60,24 @@ DLBRIDGE_INLINE DLBridgeStatus CheckStorage(const DLBridgeStorage* storage, DLBr
   return DLBRIDGE_OK;
 }
 
-// True if a source overlaps the part of the storage that is written to.
-DLBRIDGE_INLINE bool IsInside(const DLBridgeStorage& storage, size_t size,
-                              const DLManagedTensor* source) {
-  const uintptr_t distance = reinterpret_cast<uintptr_t>(source) + sizeof *source -
-                             reinterpret_cast<uintptr_t>(storage.memory);
-  return distance - 1 < size + sizeof *source - 1;
+// True if `bytes` bytes from `begin` on overlap the first `size` bytes of the storage. NULL, as
+// strides may be, does not.
+DLBRIDGE_INLINE bool IsInside(const DLBridgeStorage& storage, size_t size, const void* begin,
+                              size_t bytes) {
+  const uintptr_t distance =
+      reinterpret_cast<uintptr_t>(begin) + bytes - reinterpret_cast<uintptr_t>(storage.memory);
+  return distance - 1 < size + bytes - 1;
+}
+
+// True if the struct, the shape or the strides of a source overlap the part of the storage that is
+// written to. They are read while the storage is filled.
+DLBRIDGE_INLINE bool IsInside(const DLBridgeStorage& storage, const DLManagedTensor* source,
+                              size_t ndim) {
+  const size_t size = StorageSize(ndim);
+  const size_t array = ndim * sizeof(int64_t);
+  return IsInside(storage, size, source, sizeof *source) ||
+         IsInside(storage, size, Load(&source->dl_tensor.shape), array) ||
+         IsInside(storage, size, Load(&source->dl_tensor.strides), array);
 }
 
 // Makes a node in the storage for a tensor whose struct was checked.
@@ -95,7 +107,7 @@ DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Options& options,
                                const DLBridgeStorage& storage, DLBridgeError* error) {
   const Subject subject = LegacySubject(*source, options.tensor_flags, options);
   DLBRIDGE_TRY(CheckSource(subject, options, error));
-  if (IsInside(storage, StorageSize(static_cast<size_t>(subject.tensor.ndim)), source)) {
+  if (IsInside(storage, source, static_cast<size_t>(subject.tensor.ndim))) {
     return RejectArgument(error, "storage.memory", "overlaps the source: use other memory");
   }
   DLBRIDGE_TRY(MakeInStorage(subject, options, ResultFlags(options), storage, error));
@@ -211,7 +223,7 @@ DLBRIDGE_INLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
   const Head head = LoadHead(source->dl_tensor);
   if (DLBRIDGE_UNLIKELY(!(IsPlain<kDefaultVersion, kValidates<kOptions>>(head)) ||
                         storage.size < StorageSize(head.ndim) ||
-                        IsInside(storage, StorageSize(head.ndim), source))) {
+                        IsInside(storage, source, head.ndim))) {
     return UpgradeIntoGenerally<kOptions>(source, storage, out, error);
   }
   auto* node = static_cast<Node*>(storage.memory);
@@ -441,7 +453,12 @@ DLBridgeStatus UpgradeMany(Batch* batch, const Options& options, DLManagedTensor
                            size_t* failed, DLBridgeError* error) {
   DLBRIDGE_TRY(PrepareMany(batch, options, failed, error));
   DLBRIDGE_TRY(PinMany(*batch, options, failed, error));
-  for (size_t i = 0; i < batch->count; ++i) {
+  // The arrays may overlap, as those of memmove: no source is overwritten before it is read.
+  const bool backwards =
+      reinterpret_cast<uintptr_t>(outs) > reinterpret_cast<uintptr_t>(batch->sources);
+  const size_t step = backwards ? SIZE_MAX : 1;
+  size_t i = backwards ? batch->count - 1 : 0;
+  for (size_t left = batch->count; left != 0; --left, i += step) {
     outs[i] = CommitOne(batch->prepared[i], batch->sources[i]);
   }
   return DLBRIDGE_OK;

@@ -292,6 +292,24 @@ TEST(UpgradeMany, RejectsATensorGivenTwice) {
   foreign.Release();
 }
 
+TEST(UpgradeMany, WritesOverItsSourcesAtAnyDistance) {
+  constexpr size_t kCount = 3;
+  for (size_t to = 0; to <= 2 * kCount; ++to) {
+    LegacySource owners[kCount];
+    std::array<void*, 3 * kCount> slots = {};
+    for (size_t i = 0; i < kCount; ++i) {
+      slots[kCount + i] = owners[i].get();
+    }
+    auto* sources = reinterpret_cast<DLManagedTensor**>(&slots[kCount]);
+    auto* outs = reinterpret_cast<DLManagedTensorVersioned**>(&slots[to]);
+    ASSERT_EQ(dlbridge_upgrade_many(sources, kCount, nullptr, outs, nullptr, nullptr), DLBRIDGE_OK);
+    for (size_t i = 0; i < kCount; ++i) {
+      dlbridge_release_versioned(outs[i]);
+      ASSERT_EQ(owners[i].deletions(), 1) << to;
+    }
+  }
+}
+
 TEST(UpgradeMany, FindsOneDuplicateAmongAThousand) {
   std::vector<std::unique_ptr<LegacySource>> owners;
   std::vector<DLManagedTensor*> sources;

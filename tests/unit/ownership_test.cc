@@ -1055,6 +1055,37 @@ TEST(UpgradeInto, RejectsUnsuitableStorage) {
   source.Release();
 }
 
+// The arrays of the source at every place in and beside the storage.
+TEST(UpgradeInto, RejectsStorageThatOverlapsTheShapeOrStrides) {
+  const int64_t axes[2] = {2, 3};
+  const size_t size = dlbridge_upgrade_storage_size(2);
+  alignas(16) unsigned char block[512];
+  for (int64_t* DLTensor::*const array : {&DLTensor::shape, &DLTensor::strides}) {
+    for (size_t at = 0; at < 128 + size + 64; at += sizeof(int64_t)) {
+      LegacySource source;
+      std::memcpy(block + at, axes, sizeof axes);
+      source.get()->dl_tensor.*array = reinterpret_cast<int64_t*>(block + at);
+      DLBridgeStorage spec = DLBRIDGE_STORAGE_INIT;
+      spec.memory = block + 128;
+      spec.size = size;
+      DLBridgeConvertOptions options = Options(DLBRIDGE_CONVERT_SKIP_VALIDATION);
+      DLManagedTensorVersioned* out = nullptr;
+      Error error;
+      const bool apart = at + sizeof axes <= 128 || at >= 128 + size;
+      const DLBridgeStatus status =
+          dlbridge_upgrade_into(source.get(), &options, &spec, &out, &error);
+      ASSERT_EQ(status, apart ? DLBRIDGE_OK : DLBRIDGE_ERROR_INVALID_ARGUMENT) << at;
+      ASSERT_TRUE(apart || error.Says("storage.memory overlaps the source")) << error.message;
+      ASSERT_EQ(std::memcmp(block + at, axes, sizeof axes), 0) << at;
+      if (apart) {
+        dlbridge_release_versioned(out);
+      } else {
+        source.Release();
+      }
+    }
+  }
+}
+
 TEST(UpgradeInto, CannotBeSharedOrViewedBeforeImport) {
   Storage storage;
   LegacySource source;

@@ -342,8 +342,9 @@ pub struct DLBridgeStorage {
     pub struct_size: u32,
     /// 0
     pub options: u32,
-    /// Aligned to 16 bytes, apart from the source; must stay until `release`
-    /// ran, or the tensor ended.
+    /// Aligned to 16 bytes, apart from the source's struct, shape and strides
+    /// (checked) and its data (not checked); must stay until `release` ran, or
+    /// the tensor ended.
     pub memory: *mut c_void,
     /// At least dlbridge_upgrade_storage_size(ndim).
     pub size: usize,
@@ -1827,7 +1828,7 @@ unsafe extern "C" {
     /// Upgrades `count` tensors, all or nothing. Success: as dlbridge_upgrade for each. Failure: all
     /// sources are the caller's and untouched, `outs` is unwritten, and `*failed`, unless NULL, is the
     /// index of the tensor that was rejected (`count` where none caused it). A tensor given twice is an
-    /// invalid argument. COPY is an invalid argument.
+    /// invalid argument. COPY is an invalid argument. `outs` may overlap `sources`.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_upgrade_many(
