@@ -5,7 +5,7 @@ use crate::builder::set_fields;
 use crate::dtype::Dtype;
 use crate::error::{call, Error};
 use crate::policy::Policy;
-use crate::text::{axes, pointer_of};
+use crate::text::{axes, check_strides, pointer_of, WRONG_STRIDES};
 use crate::values::Version;
 use crate::view::{element_methods, view_methods, view_of, TensorView};
 use dlbridge_sys as sys;
@@ -137,6 +137,7 @@ impl Tensor {
     /// As for [`Tensor::share`]; [`Status::BOUNDS`](crate::Status::BOUNDS) if the view would
     /// reach beyond the elements of this tensor.
     pub fn view(&self, spec: &ViewSpec<'_>) -> Result<Self, Error> {
+        check_strides(spec.raw.ndim)?;
         let mut out = null_mut();
         // SAFETY: live for the call, as are the lists of the spec.
         call(|error| unsafe {
@@ -182,7 +183,7 @@ impl<'a> ViewSpec<'a> {
         if axes(strides) == self.raw.ndim {
             self.raw.strides = pointer_of(strides);
         } else {
-            self.raw.ndim = -1;
+            self.raw.ndim = WRONG_STRIDES;
         }
         self
     }

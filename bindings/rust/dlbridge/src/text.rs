@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Names of dtypes and devices, and the line that describes a tensor.
 
-use crate::error::{call, Error};
+use crate::error::{call, Error, Rule, Status};
 use dlbridge_sys as sys;
 use std::ffi::c_char;
 use std::ptr::{null, null_mut};
@@ -76,6 +76,18 @@ pub(crate) fn pointer_of<T>(slice: &[T]) -> *const T {
     } else {
         slice.as_ptr()
     }
+}
+
+/// The number of axes that stands for strides whose number is wrong, until a call reports it.
+pub(crate) const WRONG_STRIDES: i32 = -1;
+
+/// Reports strides whose number differs from that of the extents.
+pub(crate) fn check_strides(ndim: i32) -> Result<(), Error> {
+    if ndim != WRONG_STRIDES {
+        return Ok(());
+    }
+    let text = "strides: expected one for each extent of the shape, found another number of them";
+    Err(Error::new(Status::INVALID_ARGUMENT, Rule::NONE, text))
 }
 
 /// The number of axes for the library, which rejects `i32::MAX`.

@@ -15,13 +15,13 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ptr::{addr_of, addr_of_mut, NonNull};
 
-/// Devices whose memory the CPU can read.
-const HOST: [Device; 5] = [
+/// Devices whose memory the CPU can read, and whose `data` is an address, so that the policy checks
+/// its alignment.
+const HOST: [Device; 4] = [
     Device::new(DeviceType::CPU, -1),
     Device::new(DeviceType::CUDA_HOST, -1),
     Device::new(DeviceType::ROCM_HOST, -1),
     Device::new(DeviceType::CUDA_MANAGED, -1),
-    Device::new(DeviceType::TPU_HOST, -1),
 ];
 
 /// A borrowed view of a tensor that was validated. It cannot outlive the tensor, and nothing can

@@ -9,7 +9,7 @@ use crate::foreign::LegacyTensor;
 use crate::panics::contain;
 use crate::policy::Policy;
 use crate::tensor::Tensor;
-use crate::text::{axes, pointer_of};
+use crate::text::{axes, check_strides, pointer_of, WRONG_STRIDES};
 use crate::values::{Flags, Version};
 use dlbridge_sys as sys;
 use std::ffi::c_void;
@@ -127,7 +127,7 @@ impl<'a> WrapSpec<'a> {
         if axes(strides) == self.raw.ndim {
             self.raw.strides = pointer_of(strides);
         } else {
-            self.raw.ndim = -1;
+            self.raw.ndim = WRONG_STRIDES;
         }
         self
     }
@@ -290,6 +290,7 @@ impl<'a> WrapSpec<'a> {
 ///
 /// The spec's pointers meet the header's requirements, and the caller owns the memory.
 pub(crate) unsafe fn wrap(spec: &sys::DLBridgeWrapSpec) -> Result<Tensor, Error> {
+    check_strides(spec.ndim)?;
     let mut out = null_mut();
     // SAFETY: guaranteed by the caller.
     call(|error| unsafe { sys::dlbridge_wrap(spec, &raw mut out, error) })?;
@@ -301,6 +302,7 @@ pub(crate) unsafe fn wrap(spec: &sys::DLBridgeWrapSpec) -> Result<Tensor, Error>
 ///
 /// As above.
 pub(crate) unsafe fn wrap_legacy(spec: &sys::DLBridgeWrapSpec) -> Result<LegacyTensor, Error> {
+    check_strides(spec.ndim)?;
     let mut out = null_mut();
     // SAFETY: guaranteed by the caller.
     call(|error| unsafe { sys::dlbridge_wrap_legacy(spec, &raw mut out, error) })?;

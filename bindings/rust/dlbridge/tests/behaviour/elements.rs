@@ -3,9 +3,10 @@
 
 use crate::producer::{legacy, Runs};
 use dlbridge::{
-    AllocateSpec, Bool, Complex, Contiguity, CopySpec, Device, DeviceType, Dtype, Flags, Policy,
-    Rule, Status, UniqueTensor, ViewSpec,
+    sys, AllocateSpec, Bool, BorrowedTensor, Complex, Contiguity, CopySpec, Device, DeviceType,
+    Dtype, Flags, Policy, Rule, Status, UniqueTensor, ViewSpec,
 };
+use std::ptr::NonNull;
 
 fn matrix() -> UniqueTensor {
     UniqueTensor::from_vec(vec![0_i32, 1, 2, 3, 4, 5], &[2, 3]).unwrap()
@@ -287,4 +288,36 @@ fn names_are_read_back() {
     assert_eq!("cuda".parse::<Device>().unwrap(), Device::new(DeviceType::CUDA, 0));
     assert_eq!("".parse::<Dtype>().unwrap_err().status(), Status::PARSE);
     assert_eq!("nonsense".parse::<Device>().unwrap_err().status(), Status::PARSE);
+}
+
+/// No device type lets safe code see elements that are not aligned for their type.
+#[test]
+fn no_device_gives_a_slice_that_is_not_aligned() {
+    let mut bytes = [0_u64; 8];
+    for device_type in 0..40 {
+        let (mut shape, mut strides) = ([2_i64], [1_i64]);
+        let mut raw = sys::DLTensor {
+            data: bytes.as_mut_ptr().cast::<u8>().wrapping_add(3).cast(),
+            device: sys::DLDevice { device_type, device_id: 0 },
+            ndim: 1,
+            dtype: sys::DLDataType { code: 2, bits: 32, lanes: 1 },
+            shape: shape.as_mut_ptr(),
+            strides: strides.as_mut_ptr(),
+            byte_offset: 0,
+        };
+        // SAFETY: the struct, its arrays and its data are live.
+        let tensor = unsafe { BorrowedTensor::from_raw(NonNull::from(&mut raw), Flags::NONE) };
+        if let Ok(view) = tensor.validate(&Policy::new()) {
+            assert!(view.as_slice::<f32>().is_err(), "device type {device_type}");
+            assert!(view.as_strided::<f32>().is_err(), "device type {device_type}");
+        }
+    }
+}
+
+#[test]
+fn strides_of_another_number_than_extents_are_named() {
+    let tensor = UniqueTensor::from_vec(vec![0_f32; 6], &[2, 3]).unwrap().into_shared();
+    let error = tensor.view(&ViewSpec::new(&[2, 3]).strides(&[1])).unwrap_err();
+    assert_eq!(error.status(), Status::INVALID_ARGUMENT);
+    assert!(error.message().starts_with("strides: expected one for each extent"), "{error}");
 }
