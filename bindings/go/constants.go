@@ -94,7 +94,8 @@ const (
 	RuleCountOverflow
 	// The packed size in bytes fits 63 bits (dlbridge).
 	RuleSizeOverflow
-	// The offsets of the first and last byte fit 63 bits and a sign (dlbridge).
+	// The offsets of the first and last element, and of their bytes, fit 63 bits and a sign
+	// (dlbridge).
 	RuleOffsetOverflow
 	// data is not NULL unless the tensor is empty (DLPack).
 	RuleDataNull

@@ -221,7 +221,8 @@ enum {
   DLBRIDGE_RULE_COUNT_OVERFLOW = 16,
   /** The packed size in bytes fits 63 bits (dlbridge). */
   DLBRIDGE_RULE_SIZE_OVERFLOW = 17,
-  /** The offsets of the first and last byte fit 63 bits and a sign (dlbridge). */
+  /** The offsets of the first and last element, and of their bytes, fit 63 bits and a sign
+   * (dlbridge). */
   DLBRIDGE_RULE_OFFSET_OVERFLOW = 18,
   /** data is not NULL unless the tensor is empty (DLPack). */
   DLBRIDGE_RULE_DATA_NULL = 19,
@@ -409,7 +410,8 @@ static inline DLBridgeLayout dlbridge_layout_init(void) {
 
 /** Describes the layout of `tensor`; `tensor_flags` are those of its versioned struct, or 0. Reads shape
  * and strides. Rejects a tensor without a layout (rules on ndim, dtype bits and lanes, shape, overflow).
- * Accepts any device, id, data pointer and version. Any tensor error. \since 0.3.0 */
+ * Accepts any device, id, data pointer and version, and lanes of scalable vectors (0x8000 and above),
+ * which it counts as that many lanes. Any tensor error. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_layout(const DLTensor* tensor, uint64_t tensor_flags,
                                             DLBridgeLayout* out, DLBridgeError* error);
 
@@ -1404,7 +1406,8 @@ typedef struct DLBridgeCopySpec {
   DLBridgeStream stream;              /**< Queue that orders the copy after earlier work on it; kind 0:
                                            all work on the source is done, and the library chooses the
                                            driver's queue. */
-  DLBridgeBuffer target;              /**< Memory of the caller's; all zero: allocate. */
+  DLBridgeBuffer target;              /**< Memory of the caller's, apart from all bytes between the
+                                           first and the last of the source; all zero: allocate. */
   uint64_t target_offset;             /**< Bytes from the handle to the copy. */
   uint64_t target_size;               /**< Bytes at the handle; 0 without a target. */
   /** As in DLBridgeWrapSpec, for memory of the caller's; may be NULL. */

@@ -78,7 +78,7 @@
     "the dtype is a scalable vector, whose size is unknown", \
     "at most 32767 lanes", \
     "%u", \
-    "convert it to a dtype of known size, or set DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES in the policy") \
+    "convert it to a dtype of known size; policies can set DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES") \
   X(DTYPE_BITS_FIXED, ERROR_INVALID_TENSOR, \
     "the dtype has a fixed width", \
     "%u bits", \
@@ -88,17 +88,17 @@
     "the dtype code is unknown", \
     "a code of DLPack %v", \
     "code %u", \
-    "convert it to a known dtype, set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, or clear DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE") \
+    "convert it to a known dtype; conversions can set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, policies clear DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE") \
   X(DEVICE_UNKNOWN, ERROR_UNKNOWN_CODE, \
     "the device type is unknown", \
     "a type of DLPack %v", \
     "type %i", \
-    "move it to a known device, set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, or clear DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE") \
+    "move it to a known device; conversions can set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, policies clear DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE") \
   X(FLAGS_UNKNOWN, ERROR_UNKNOWN_CODE, \
     "a flag bit is unknown", \
     "flags within %x", \
     "%x", \
-    "clear the bit in the producer or the spec, set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, or clear DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS") \
+    "clear the bit; conversions can set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, policies clear DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS") \
   X(DEVICE_ID_NEGATIVE, ERROR_INVALID_TENSOR, \
     "the device id is negative", \
     "at least 0", \
@@ -137,7 +137,7 @@
   X(ADDRESS_RANGE, ERROR_INVALID_TENSOR, \
     "the tensor exceeds the address space", \
     "addresses that fit 64 bits", \
-    "byte_offset %u", \
+    "byte_offset %u with this data, shape and strides", \
     "correct it in the producer, or in the call's spec") \
   X(HANDLE_RANGE, ERROR_INVALID_TENSOR, \
     "the tensor begins before its handle", \
@@ -153,12 +153,12 @@
     "the tensor is not contiguous as the policy requires", \
     "%c", \
     "another layout", \
-    "make a compact copy with dlbridge_copy") \
+    "copy it to that layout; dlbridge_copy makes C order") \
   X(ALIGNMENT, ERROR_POLICY, \
     "the data is not aligned as the policy requires", \
     "a multiple of %u bytes", \
     "a multiple of %u", \
-    "make an aligned copy with dlbridge_copy") \
+    "copy it to aligned memory; dlbridge_copy aligns to 256 bytes") \
   X(DEVICE_REJECTED, ERROR_POLICY, \
     "the policy does not list the device", \
     "%D", \
@@ -203,7 +203,7 @@
     "the consumer is too old for the tensor", \
     "at most DLPack %v", \
     "a tensor that needs %v", \
-    "request a newer version, or set DLBRIDGE_CONVERT_ALLOW_UNKNOWN") \
+    "request a newer version; conversions can set DLBRIDGE_CONVERT_ALLOW_UNKNOWN") \
   X(LEGACY_READ_ONLY, ERROR_UNREPRESENTABLE, \
     "a legacy tensor cannot record READ_ONLY", \
     "a tensor without READ_ONLY", \

@@ -328,8 +328,9 @@ DLBridgeStatus CheckPlaces(const Transfer& transfer, DLBridgeError* error) {
   const auto bytes = static_cast<uint64_t>(transfer.reach.end - transfer.reach.begin);
   const bool same = from.backend == to.backend && from.object == to.object;
   return same && from.begin < to.begin + transfer.packed && to.begin < from.begin + bytes
-             ? RejectArgument(error, "spec.target",
-                              "shares bytes with the source: use other memory")
+             ? RejectArgument(
+                   error, "spec.target",
+                   "is partly between the first and the last byte of the source: use other memory")
              : DLBRIDGE_OK;
 }
 

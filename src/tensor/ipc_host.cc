@@ -187,9 +187,10 @@ DLBridgeStatus CheckWritable(int fd, DLBridgeError* error) {
   const int flags = fcntl(fd, F_GETFL);
   return flags >= 0 && (flags & O_ACCMODE) == O_RDWR
              ? DLBRIDGE_OK
-             : RejectFile(error,
-                          "is not open for writing, but the tensor is writable: import it with "
-                          "DLBRIDGE_IPC_READ_ONLY");
+             : RejectFile(
+                   error,
+                   "is not open for reading and writing, as a writable tensor needs; one that "
+                   "is open for reading can be imported with DLBRIDGE_IPC_READ_ONLY");
 }
 
 }  // namespace

@@ -67,7 +67,9 @@ class OpenClMemory : public World {
   void ExpectRejected(const Part& from, const Part& to, int64_t count) {
     Error error;
     EXPECT_EQ(Between(from, to, count, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
-    EXPECT_STREQ(error.message, "spec.target shares bytes with the source: use other memory");
+    EXPECT_STREQ(error.message,
+                 "spec.target is partly between the first and the last byte of the source: use "
+                 "other memory");
   }
 
   void ExpectCopied(const Part& from, const Part& to, int64_t count) {

@@ -209,26 +209,26 @@ const RuleCase kRuleCases[] = {
     {DLBRIDGE_RULE_DTYPE_LANES_ZERO, "at least 1", "0", kProducer,
      [](Error* error) { return Validate(SpecOf(Dtype(kDLFloat, 32, 0)), error); }},
     {DLBRIDGE_RULE_DTYPE_LANES_SCALABLE, "at most 32767 lanes", "32768",
-     "convert it to a dtype of known size, or set DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES in the "
-     "policy",
+     "convert it to a dtype of known size; policies can set "
+     "DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES",
      [](Error* error) { return Validate(SpecOf(Dtype(kDLFloat, 32, 32768)), error); }},
     {DLBRIDGE_RULE_DTYPE_BITS_FIXED, "8 bits", "dtype(6,1,1)", kProducer,
      [](Error* error) { return Validate(SpecOf(Dtype(kDLBool, 1)), error); }},
     {DLBRIDGE_RULE_DTYPE_UNKNOWN, "a code of DLPack 1.3", "code 99",
-     "convert it to a known dtype, set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, or clear "
-     "DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE",
+     "convert it to a known dtype; conversions can set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, policies "
+     "clear DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE",
      [](Error* error) {
        return Validate(SpecOf(Dtype(99, 32)), error, Policy(DLBRIDGE_POLICY_REJECT_UNKNOWN_DTYPE));
      }},
     {DLBRIDGE_RULE_DEVICE_UNKNOWN, "a type of DLPack 1.3", "type 99",
-     "move it to a known device, set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, or clear "
-     "DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE",
+     "move it to a known device; conversions can set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, policies "
+     "clear DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE",
      [](Error* error) {
        return Validate(SpecOf(Dtype(kDLFloat, 32), Device(99)), error,
                        Policy(DLBRIDGE_POLICY_REJECT_UNKNOWN_DEVICE));
      }},
     {DLBRIDGE_RULE_FLAGS_UNKNOWN, "flags within 0x7", "0xffffffffffffff00",
-     "clear the bit in the producer or the spec, set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, or clear "
+     "clear the bit; conversions can set DLBRIDGE_CONVERT_ALLOW_UNKNOWN, policies clear "
      "DLBRIDGE_POLICY_REJECT_UNKNOWN_FLAGS",
      [](Error* error) {
        TensorSpec spec;
@@ -261,8 +261,8 @@ const RuleCase kRuleCases[] = {
        spec.null_data = true;
        return Validate(spec, error);
      }},
-    {DLBRIDGE_RULE_ADDRESS_RANGE, "addresses that fit 64 bits", "byte_offset 18446744073709551615",
-     kProducer,
+    {DLBRIDGE_RULE_ADDRESS_RANGE, "addresses that fit 64 bits",
+     "byte_offset 18446744073709551615 with this data, shape and strides", kProducer,
      [](Error* error) {
        TensorSpec spec;
        spec.byte_offset = UINT64_MAX;
@@ -281,14 +281,15 @@ const RuleCase kRuleCases[] = {
        LimitBuffer(&policy, 20);
        return Validate(TensorSpec(), error, policy);
      }},
-    {DLBRIDGE_RULE_CONTIGUITY, "F order", "another layout", kCompact,
+    {DLBRIDGE_RULE_CONTIGUITY, "F order", "another layout",
+     "copy it to that layout; dlbridge_copy makes C order",
      [](Error* error) {
        DLBridgePolicy policy = Policy();
        policy.contiguity = DLBRIDGE_CONTIGUITY_F;
        return Validate(TensorSpec(), error, policy);
      }},
     {DLBRIDGE_RULE_ALIGNMENT, "a multiple of 64 bytes", "a multiple of 4",
-     "make an aligned copy with dlbridge_copy",
+     "copy it to aligned memory; dlbridge_copy aligns to 256 bytes",
      [](Error* error) {
        TensorSpec spec;
        spec.start = 4;
@@ -371,7 +372,7 @@ const RuleCase kRuleCases[] = {
        return Validate(TensorSpec({2, 3}, {1, 1}), error, Policy(DLBRIDGE_POLICY_REQUIRE_WRITABLE));
      }},
     {DLBRIDGE_RULE_REQUIRED_VERSION, "at most DLPack 1.0", "a tensor that needs 1.1",
-     "request a newer version, or set DLBRIDGE_CONVERT_ALLOW_UNKNOWN",
+     "request a newer version; conversions can set DLBRIDGE_CONVERT_ALLOW_UNKNOWN",
      [](Error* error) {
        return Import(SpecOf(Dtype(kDLFloat8_e4m3fn, 8)), error, Options(0, {1, 0}));
      }},
@@ -1528,7 +1529,7 @@ const ArgumentCase kCopyCases[] = {
      "found vulkan:0",
      [](Error* error) { return WithCopySpec([](DLBridgeCopySpec*) {}, error, Device(kDLVulkan)); },
      DLBRIDGE_ERROR_UNSUPPORTED},
-    {"spec.target shares bytes with the source", nullptr,
+    {"spec.target is partly between the first and the last byte of the source", nullptr,
      [](Error* error) {
        VersionedSource source;
        DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
@@ -2174,7 +2175,7 @@ const Untested kUntested[] = {
     {"refers to a memory file that is not sealed against shrinking", "ipc_test.cc"},
     {"refers to a memory file with holes", "ipc_test.cc"},
     {"refers to a memory file whose pages cannot be loaded", "ipc_test.cc"},
-    {"is not open for writing, but the tensor is writable: import it with ", "ipc_test.cc"},
+    {"is not open for reading and writing, as a writable tensor needs; one that ", "ipc_test.cc"},
     {"does not permit the access that the descriptor states", "ipc_test.cc"},
     {"has a tensor that exceeds the memory it describes", "ipc_test.cc"},
     {"describes more memory than the driver mapped", "ipc_checks.h"},

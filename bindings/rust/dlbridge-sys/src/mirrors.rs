@@ -634,7 +634,8 @@ pub struct DLBridgeCopySpec {
     /// all work on the source is done, and the library chooses the
     /// driver's queue.
     pub stream: DLBridgeStream,
-    /// Memory of the caller's; all zero: allocate.
+    /// Memory of the caller's, apart from all bytes between the
+    /// first and the last of the source; all zero: allocate.
     pub target: DLBridgeBuffer,
     /// Bytes from the handle to the copy.
     pub target_offset: u64,
@@ -1284,7 +1285,8 @@ pub const DLBRIDGE_RULE_EXTENT_NEGATIVE: DLBridgeRule = 15;
 pub const DLBRIDGE_RULE_COUNT_OVERFLOW: DLBridgeRule = 16;
 /// The packed size in bytes fits 63 bits (dlbridge).
 pub const DLBRIDGE_RULE_SIZE_OVERFLOW: DLBridgeRule = 17;
-/// The offsets of the first and last byte fit 63 bits and a sign (dlbridge).
+/// The offsets of the first and last element, and of their bytes, fit 63 bits and a sign
+/// (dlbridge).
 pub const DLBRIDGE_RULE_OFFSET_OVERFLOW: DLBridgeRule = 18;
 /// data is not NULL unless the tensor is empty (DLPack).
 pub const DLBRIDGE_RULE_DATA_NULL: DLBridgeRule = 19;
@@ -1616,7 +1618,8 @@ unsafe extern "C" {
     pub fn dlbridge_rule_text(rule: DLBridgeRule) -> *const c_char;
     /// Describes the layout of `tensor`; `tensor_flags` are those of its versioned struct, or 0. Reads shape
     /// and strides. Rejects a tensor without a layout (rules on ndim, dtype bits and lanes, shape, overflow).
-    /// Accepts any device, id, data pointer and version. Any tensor error.
+    /// Accepts any device, id, data pointer and version, and lanes of scalable vectors (0x8000 and above),
+    /// which it counts as that many lanes. Any tensor error.
     ///
     /// Since 0.3.0.
     pub fn dlbridge_layout(
