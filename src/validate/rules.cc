@@ -46,7 +46,7 @@ bool IsFortranContiguous(const LayoutView& view) {
 
 uint64_t AlignmentOf(const DLTensor& tensor) {
   uint64_t address = tensor.byte_offset;
-  if (DeviceTypeOf(TypeOf(tensor.device)).data == DataIs::kAddress) {
+  if (DeviceTypeOf(TypeOf(tensor.device)).data != DataIs::kHandle) {
     address += reinterpret_cast<uintptr_t>(tensor.data);
   }
   return address & (0 - address);

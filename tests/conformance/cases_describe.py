@@ -41,6 +41,7 @@ def layouts(c):
         "handle": {"device": [4, 0], "byte_offset": 64},
         "handle-no-offset": {"device": [8, 0]},
         "unknown-device": {"device": [99, 0], "byte_offset": 2},
+        "unknown-device-odd": {"device": [99, 0], "data": 4097},
         "ndim-64": {"shape": [1] * 60 + [2, 1, 3, 1]},
         "stride-minimum": {"shape": (2,), "strides": (-MAX - 1,), "dtype": [0, 8, 1]},
         "late-axes": {"shape": [1] * 62 + [2, 2], "strides": [1] * 62 + [0, -1]},

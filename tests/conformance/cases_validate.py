@@ -459,6 +459,8 @@ def orders(c):
         "handle-offset": tensor(device=[4, 0], byte_offset=12),
         "empty": tensor(shape=(0,), data=4097),
         "odd": tensor(data=4097),
+        "odd-on-tpu": tensor(device=[19, 0], data=4097),
+        "odd-on-unknown-device": tensor(device=[99, 0], data=4097),
     }.items():
         c.validate(f"validate/alignment/{name}-to-8", subject, {"alignment": "8"})
 

@@ -207,7 +207,7 @@ class Layout:
 
 def alignment(tensor):
     address = int(tensor["byte_offset"])
-    if tensor["device"][0] in ADDRESS_DEVICES:
+    if tensor["device"][0] not in HANDLE_DEVICES:
         address += int(tensor["data"])
     address %= UINT64
     return address & -address
