@@ -40,7 +40,8 @@
  *   - smaller than the first version, or above 4096: DLBRIDGE_ERROR_INVALID_ARGUMENT
  *   - larger than this library knows, with a byte that is not zero in the unknown tail of a struct
  *     that the caller fills: DLBRIDGE_ERROR_TOO_NEW, as for an option bit above 7 that this library
- *     does not know and for newer values of an enumeration
+ *     does not know and for newer values of an enumeration in a struct (in a context entry:
+ *     DLBRIDGE_ERROR_INVALID_ARGUMENT)
  *   - structs that the library fills are written up to the smaller of both sizes, and `struct_size`
  *     is then the number of bytes that were filled.
  * ZERO IS THE DEFAULT. A struct whose fields are all zero except `struct_size` means the same as a NULL
