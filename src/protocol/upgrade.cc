@@ -80,6 +80,18 @@ DLBRIDGE_INLINE bool IsInside(const DLBridgeStorage& storage, const DLManagedTen
          IsInside(storage, size, Load(&source->dl_tensor.strides), array);
 }
 
+// True if one of them may overlap the storage: a quicker answer, which is also true nearby.
+DLBRIDGE_INLINE bool MayBeInside(const DLBridgeStorage& storage, const DLManagedTensor* source) {
+  constexpr uintptr_t kBefore = DLBRIDGE_MAX_NDIM * sizeof(int64_t);  // the longest of the three
+  static_assert(kBefore >= sizeof *source, "the struct is shorter");
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(storage.memory) - kBefore;
+  const auto is_near = [begin](const void* place) {
+    return reinterpret_cast<uintptr_t>(place) - begin < kBefore + StorageSize(DLBRIDGE_MAX_NDIM);
+  };
+  return is_near(source) || is_near(Load(&source->dl_tensor.shape)) ||
+         is_near(Load(&source->dl_tensor.strides));
+}
+
 // Makes a node in the storage for a tensor whose struct was checked.
 DLBridgeStatus MakeInStorage(const Subject& subject, const Options& options, uint64_t flags,
                              const DLBridgeStorage& storage, DLBridgeError* error) {
@@ -222,8 +234,7 @@ DLBRIDGE_INLINE DLBridgeStatus UpgradePlainInto(DLManagedTensor* source,
                                                 DLBridgeError* error) {
   const Head head = LoadHead(source->dl_tensor);
   if (DLBRIDGE_UNLIKELY(!(IsPlain<kDefaultVersion, kValidates<kOptions>>(head)) ||
-                        storage.size < StorageSize(head.ndim) ||
-                        IsInside(storage, source, head.ndim))) {
+                        storage.size < StorageSize(head.ndim) || MayBeInside(storage, source))) {
     return UpgradeIntoGenerally<kOptions>(source, storage, out, error);
   }
   auto* node = static_cast<Node*>(storage.memory);
