@@ -197,7 +197,7 @@ inline bool IsContiguous(const ModelTensor& tensor, const ModelLayout& layout, b
 
 // Address of element (0,...,0), or its offset in a handle; 2^64 wraps.
 inline uint64_t OriginOf(const ModelTensor& tensor) {
-  return (IsAddress(tensor.type) ? tensor.data : 0) + tensor.byte_offset;
+  return (IsHandle(tensor.type) ? 0 : tensor.data) + tensor.byte_offset;
 }
 
 inline uint64_t AlignmentOf(const ModelTensor& tensor) {
