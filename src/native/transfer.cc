@@ -330,7 +330,7 @@ DLBridgeStatus CheckPlaces(const Transfer& transfer, DLBridgeError* error) {
   return same && from.begin < to.begin + transfer.packed && to.begin < from.begin + bytes
              ? RejectArgument(
                    error, "spec.target",
-                   "is partly between the first and the last byte of the source: use other memory")
+                   "shares bytes with the source, or lies between two of them: use other memory")
              : DLBRIDGE_OK;
 }
 

@@ -189,7 +189,7 @@ DLBridgeStatus CheckWritable(int fd, DLBridgeError* error) {
              ? DLBRIDGE_OK
              : RejectFile(
                    error,
-                   "is not open for reading and writing, as a writable tensor needs; one that "
+                   "is not open for writing and reading, as a writable tensor needs; one that "
                    "is open for reading can be imported with DLBRIDGE_IPC_READ_ONLY");
 }
 

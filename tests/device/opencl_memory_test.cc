@@ -68,8 +68,8 @@ class OpenClMemory : public World {
     Error error;
     EXPECT_EQ(Between(from, to, count, &error), DLBRIDGE_ERROR_INVALID_ARGUMENT);
     EXPECT_STREQ(error.message,
-                 "spec.target is partly between the first and the last byte of the source: use "
-                 "other memory");
+                 "spec.target shares bytes with the source, or lies between two of them: use other "
+                 "memory");
   }
 
   void ExpectCopied(const Part& from, const Part& to, int64_t count) {

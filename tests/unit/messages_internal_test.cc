@@ -1529,7 +1529,7 @@ const ArgumentCase kCopyCases[] = {
      "found vulkan:0",
      [](Error* error) { return WithCopySpec([](DLBridgeCopySpec*) {}, error, Device(kDLVulkan)); },
      DLBRIDGE_ERROR_UNSUPPORTED},
-    {"spec.target is partly between the first and the last byte of the source", nullptr,
+    {"spec.target shares bytes with the source, or lies between two of them", nullptr,
      [](Error* error) {
        VersionedSource source;
        DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
@@ -2175,7 +2175,7 @@ const Untested kUntested[] = {
     {"refers to a memory file that is not sealed against shrinking", "ipc_test.cc"},
     {"refers to a memory file with holes", "ipc_test.cc"},
     {"refers to a memory file whose pages cannot be loaded", "ipc_test.cc"},
-    {"is not open for reading and writing, as a writable tensor needs; one that ", "ipc_test.cc"},
+    {"is not open for writing and reading, as a writable tensor needs; one that ", "ipc_test.cc"},
     {"does not permit the access that the descriptor states", "ipc_test.cc"},
     {"has a tensor that exceeds the memory it describes", "ipc_test.cc"},
     {"describes more memory than the driver mapped", "ipc_checks.h"},
