@@ -15,6 +15,7 @@ if typing.TYPE_CHECKING:
 
 EDGE = 3  # entries shown at both ends of a long axis
 LIMIT = 7  # axes up to this length are shown in full
+MOST = 1000  # elements shown in all, as NumPy's threshold
 
 
 def text_of(tensor: Tensor) -> str:
@@ -57,8 +58,8 @@ def _values(tensor: Tensor) -> str | None:
         return None
     if view.format == "e":
         # Before CPython 3.12, a memoryview cannot read float16.
-        return _axis(memoryview(_bits_of(tensor)), _half, tensor.shape, ())
-    return _axis(view, None, tensor.shape, ())
+        return _axis(memoryview(_bits_of(tensor)), _half, _shown(tensor.shape), ())
+    return _axis(view, None, _shown(tensor.shape), ())
 
 
 def _bits_of(tensor: Tensor) -> Tensor:
@@ -81,24 +82,38 @@ def _half(bits: int) -> float:
 def _axis(
     view: memoryview,
     convert: Callable[[Any], object] | None,
-    shape: tuple[int, ...],
+    shown: list[list[int | None]],
     index: tuple[int, ...],
 ) -> str:
-    if len(index) == len(shape):
+    if len(index) == len(shown):
         value = view[index] if index else view[()]
         return _scalar(convert(value) if convert is not None else value)
     entries = [
-        "..." if at is None else _axis(view, convert, shape, (*index, at))
-        for at in _shown(shape[len(index)])
+        "..." if at is None else _axis(view, convert, shown, (*index, at))
+        for at in shown[len(index)]
     ]
-    innermost = len(index) == len(shape) - 1
+    innermost = len(index) == len(shown) - 1
     return f"[{(', ' if innermost else ',' + chr(10) + ' ' * (len(index) + 1)).join(entries)}]"
 
 
-def _shown(extent: int) -> list[int | None]:
-    if extent <= LIMIT:
-        return list(range(extent))
-    return [*range(EDGE), None, *range(extent - EDGE, extent)]
+def _shown(shape: tuple[int, ...]) -> list[list[int | None]]:
+    """The indices that are shown on each axis; None stands for those that are left out.
+
+    The inner axes come first: they leave room for at least one entry of each outer axis.
+    """
+    shown: list[list[int | None]] = []
+    room = MOST
+    for extent in reversed(shape):
+        count = 2 * EDGE if extent > LIMIT else extent
+        if count > room:
+            count = room
+            shown.append([*range(count), None])
+        elif count < extent:
+            shown.append([*range(EDGE), None, *range(extent - EDGE, extent)])
+        else:
+            shown.append(list(range(extent)))
+        room //= max(count, 1)
+    return shown[::-1]
 
 
 def _scalar(value: object) -> str:

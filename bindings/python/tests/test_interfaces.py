@@ -368,6 +368,25 @@ def test_repr_shows_float16(value):
     assert empty.split("\n")[1:] == ["  [[],", "   []])"]
 
 
+@pytest.mark.parametrize("shape", [(2,) * 22, (2,) * 40, (7,) * 6, (8,) * 20, (2,) * 30 + (0,)])
+def test_repr_of_many_axes_is_bounded(shape):
+    byte = np.ones((), np.uint8)
+    tensor = _core.wrap(byte, byte.ctypes.data, shape, "uint8", strides=(0,) * len(shape))
+    text = repr(tensor)
+    assert text.count("1,") + text.count("1]") <= 1001
+    assert len(text) < 20_000
+
+
+def test_repr_leaves_out_outer_entries():
+    array = np.arange(2**11).reshape((2,) * 11)
+    text = repr(dlbridge.from_dlpack(array))
+    assert "511]" in text
+    assert "512" not in text.partition("\n")[2]
+    assert text.endswith("\n    ...],\n   ...])")
+    whole = dlbridge.from_dlpack(np.zeros((10, 10, 10), np.int8))
+    assert repr(whole).count("0, 0, 0, ..., 0, 0, 0") == 36
+
+
 # --------------------------------------------------------------------------------------- interfaces
 
 
