@@ -39,6 +39,31 @@ def test_buffers(name):
     assert "to() gives numpy" in str(report)
 
 
+TIMES = {
+    "datetime64": np.datetime64("2020-01-01", "ns"),
+    "timedelta64": np.timedelta64(3, "s"),
+    "generic timedelta64": np.timedelta64(3),
+    "array of datetime64": np.array(["2020-01-01"], "M8[s]"),
+    "array of timedelta64": np.zeros((2, 3), "m8[ms]"),
+}
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_times_of_numpy_are_rejected(name):
+    """The buffer of a scalar is plain bytes."""
+    calls = [dlbridge.from_dlpack, dlbridge.adapt, dlbridge.portable, dlbridge.to_buffer]
+    calls += [lambda x: dlbridge.to(x, "numpy"), lambda x: dlbridge.from_dlpack(x, copy=True)]
+    calls += [lambda x: _core.to_type(x, dlbridge.Tensor)]  # as an extension in C imports
+    calls += [dlbridge.from_interface, dlbridge.from_buffer] if "array" not in name else []
+    for call in calls:
+        with pytest.raises(BufferError, match="found datetime64 or timedelta64.*astype"):
+            call(TIMES[name])
+    values = TIMES[name].astype("int64")
+    assert dlbridge.to(values, "numpy").tolist() == values.tolist()
+    report = dlbridge.inspect(TIMES[name])
+    assert "astype" in report.bridged["numpy"]
+
+
 def test_memory_is_shared():
     samples = array.array("f", [1.0, 2.0])
     tensor = dlbridge.from_dlpack(samples)
@@ -160,7 +185,7 @@ def test_asarray_of_another_device_names_the_remedy():
 class Registered(np.ndarray):
     """Stands in for an array of ml_dtypes: its interface has the only reference to its memory."""
 
-    dtype = types.SimpleNamespace(isbuiltin=2, name="bfloat16", itemsize=2)
+    dtype = types.SimpleNamespace(isbuiltin=2, name="bfloat16", itemsize=2, isnative=True)
 
     @property
     def __array_interface__(self):

@@ -32,7 +32,9 @@ enum {
   DLBRIDGE_PY_REASON_UNINITIALIZED_,
   DLBRIDGE_PY_REASON_FREED_,
   DLBRIDGE_PY_REASON_FUNCTIONAL_,
-  DLBRIDGE_PY_REASON_MASKED_TORCH_
+  DLBRIDGE_PY_REASON_MASKED_TORCH_,
+  DLBRIDGE_PY_REASON_TIME_,
+  DLBRIDGE_PY_REASON_ML_DTYPES_
 };
 
 /* The message: what was expected, what was found, the remedy. */
@@ -72,6 +74,10 @@ static inline const char* dlbridge_py_reason_text_(int reason) {
       "torch._sync(x) and export torch._from_functional_tensor(x)",
       "expected an array without a mask, found a masked one, whose mask would be lost: export its "
       "to_tensor(value) or its get_data(), and its get_mask()",
+      "expected numbers, found datetime64 or timedelta64 of NumPy, which DLPack does not have: export "
+      "x.astype('int64')",
+      "expected an array of a dtype that NumPy exports, found one of the package ml_dtypes: pass "
+      "dlbridge.adapt(x)",
   };
   return texts[reason];
 }
@@ -341,6 +347,43 @@ static inline int dlbridge_py_torch_reason_(PyObject* object) {
   return is_meta ? DLBRIDGE_PY_REASON_META_ : DLBRIDGE_PY_REASON_NONE_;
 }
 
+/* Why NumPy does not export this array, if there is a remedy. */
+static inline int dlbridge_py_numpy_reason_(PyObject* object) {
+  PyObject* dtype = PyObject_GetAttrString(object, "dtype");
+  PyObject* kind = dtype != NULL ? PyObject_GetAttrString(dtype, "type") : NULL;
+  int reason = DLBRIDGE_PY_REASON_NONE_;
+  PyErr_Clear();
+  if (kind != NULL && (dlbridge_py_is_(kind, "numpy", "datetime64") ||
+                       dlbridge_py_is_(kind, "numpy", "timedelta64"))) {
+    reason = DLBRIDGE_PY_REASON_TIME_;
+  } else if (kind != NULL && dlbridge_py_reads_(kind, "__module__", "ml_dtypes") &&
+             !dlbridge_py_reads_(kind, "__name__", "bcomplex32")) {
+    reason = DLBRIDGE_PY_REASON_ML_DTYPES_;
+  }
+  Py_XDECREF(kind);
+  Py_XDECREF(dtype);
+  return reason;
+}
+
+/* Replaces the BufferError of an array that NumPy does not export by one with the remedy, if there is
+ * one. */
+static inline void dlbridge_py_explain_numpy_(PyObject* object) {
+  int reason;
+  DLBridgePyPending_ pending;
+  if (!PyErr_ExceptionMatches(PyExc_BufferError)) {
+    return;
+  }
+  pending = dlbridge_py_set_aside_();
+  reason = dlbridge_py_reads_((PyObject*)Py_TYPE(object), "__module__", "numpy")
+               ? dlbridge_py_numpy_reason_(object)
+               : DLBRIDGE_PY_REASON_NONE_;
+  dlbridge_py_put_back_(pending);
+  if (reason != DLBRIDGE_PY_REASON_NONE_) {
+    PyErr_Clear();
+    dlbridge_py_reject_reason_(reason);
+  }
+}
+
 /* The first line of the current exception's message, which is cleared; a new reference, or NULL. */
 static inline PyObject* dlbridge_py_first_line_(PyObject* exception) {
   PyObject* text = PyObject_Str(exception);
@@ -438,6 +481,8 @@ static inline int dlbridge_py_guard_first_(PyObject* object, int guard) {
       return dlbridge_py_has_value_(object, "stop_gradient", Py_False)
                  ? dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_GRADIENT_)
                  : 0;
+    case DLBRIDGE_PY_GUARD_TIME:
+      return dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_TIME_);
     default:
       return 0;
   }

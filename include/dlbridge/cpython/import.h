@@ -33,6 +33,8 @@ static inline int dlbridge_py_by_type_(DLBridgePy* py, const DLBridgePyType* typ
   }
   if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_TORCH) {
     dlbridge_py_explain_torch_(object);
+  } else if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_NONE) {
+    dlbridge_py_explain_numpy_(object);
   }
   return status < 0 ? -1 : 0;
 }

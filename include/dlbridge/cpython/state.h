@@ -33,7 +33,9 @@ enum {
   DLBRIDGE_PY_GUARD_FAKE = 2,   /**< torch's fake tensors have no data. */
   DLBRIDGE_PY_GUARD_MASKED = 3, /**< Masked arrays, which would lose their mask. \since 0.4.0 */
   DLBRIDGE_PY_GUARD_PADDLE = 4, /**< Paddle's tensors may require a gradient. \since 0.4.0 */
-  DLBRIDGE_PY_GUARD_TRACER = 5  /**< JAX's tracers have no values. \since 0.4.0 */
+  DLBRIDGE_PY_GUARD_TRACER = 5, /**< JAX's tracers have no values. \since 0.4.0 */
+  DLBRIDGE_PY_GUARD_TIME = 6    /**< NumPy's scalars of time, whose buffer is plain bytes.
+                                     \since 0.4.0 */
 };
 
 /** The guard of a type without a check, whose `table` is that of __dlbridge_c_exchange_api__: it exports
