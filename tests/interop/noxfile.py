@@ -72,8 +72,10 @@ def measure(session, name, *arguments):
 
 
 def protect(session):
-    """No framework of this environment writes to immutable memory, and JAX changes no dtype."""
-    tests = [str(BINDING / "tests" / name) for name in ("test_immutable.py", "test_values.py")]
+    """No framework of this environment writes to immutable memory, JAX changes no dtype, and every
+    value of ml_dtypes arrives."""
+    names = ("test_immutable.py", "test_values.py", "test_ml_dtypes.py")
+    tests = [str(BINDING / "tests" / name) for name in names]
     session.run("pytest", "-q", "-p", "no:cacheprovider", *tests)
 
 

@@ -105,7 +105,7 @@ REMEDIES = {
     "SELF_OVERLAP": "make a compact copy with copy=True",
     "REQUIRED_VERSION": "request a newer version",
     "LEGACY_READ_ONLY": f"{VERSIONED} or copy=True, or export it with drop_read_only=True",
-    "LEGACY_PADDED": f"{VERSIONED} or copy=True",
+    "LEGACY_PADDED": "request it with max_version=(1, 1), or use dlbridge.adapt(x, copy=True)",
     "LEGACY_DTYPE": f"{VERSIONED}, or export it with allow_newer_codes=True",
     "LEGACY_DEVICE": f"{VERSIONED}, or export it with allow_newer_codes=True",
     "OFFSET_FOLD": "keep the byte_offset",

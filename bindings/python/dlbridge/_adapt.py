@@ -13,6 +13,8 @@ from ._memory import is_choice, short
 _ADDRESSES = frozenset((1, 2, 3, 10, 11, 13, 14))
 _HOST = (1, 0)
 _READ_ONLY = 1  # of DLPack's flags
+_PADDED = 4
+_PADDED_SINCE = (1, 1)
 _PLAIN_BYTES = 0  # PyBUF_SIMPLE
 
 
@@ -183,6 +185,9 @@ class _Answer:
                 # dpnp's copies keep READ_ONLY of their source; this copy has one owner.
                 self.tensor = _writable_alias(self.tensor)
 
+    def pack(self) -> None:
+        self.tensor = _core.packed(self.tensor)
+
     def note_copy(self, why: str) -> None:
         self.copied = True
         self.report.append(f"copied: {why}")
@@ -193,6 +198,10 @@ class _Consideration(_Answer):
 
     def make_copy(self) -> None:
         self.tensor = _writable_alias(self.tensor)
+
+    def pack(self) -> None:
+        flags = self.tensor.flags & ~_PADDED
+        self.tensor = _producers.relabelled(self.tensor, self.tensor.dtype_triple, flags)
 
 
 class Adapted(_core.Exporter):
@@ -409,6 +418,7 @@ class Adapted(_core.Exporter):
         _lay_out(answer, self._options)
         _align(answer)
         _protect(answer, self._options, asked, certain)
+        _pack(answer, asked)
         _fold(answer)
         _check_alignment(answer)
         if answer.narrowing:
@@ -549,6 +559,24 @@ def _align(answer: _Answer) -> None:
     if not answer.may_copy:
         raise Rejection(f"expected copies to be allowed, found copy=False: {why}", copy=None)
     answer.copy(why)
+
+
+def _pack(answer: _Answer, asked: Any) -> None:
+    """A consumer that misses the flag of padded elements would read them as packed ones."""
+    tensor = answer.tensor
+    _, bits, lanes = tensor.dtype_triple
+    if not tensor.flags & _PADDED or bits * lanes % 8 == 0:
+        return
+    version = _version_for(answer.framework, asked)
+    if version is not None and version >= _PADDED_SINCE:
+        return
+    found = f"padded {tensor.dtype}, which a capsule before DLPack 1.1 cannot record"
+    on_host = tensor.__dlpack_device__()[0] == _consumers.CPU
+    if not answer.copied or not on_host:
+        remedy: dict[str, Any] = {"copy": True} if on_host else {}
+        raise Rejection(f"expected packed elements for the request, found {found}", **remedy)
+    answer.pack()
+    answer.report.append(f"packed: {found}")
 
 
 def _fold(answer: _Answer) -> None:

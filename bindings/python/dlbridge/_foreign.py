@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects without DLPack and without a buffer that from_dlpack accepts: columns of data frames.
+"""Objects without DLPack and without a buffer that from_dlpack accepts: columns of data frames, and
+NumPy arrays with dtypes of ml_dtypes.
 
 A column is accepted if its memory is one array of numbers; otherwise the error names the conversion
 that the caller must choose.
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from . import _ml_dtypes
 from ._core import Tensor, from_dlpack
 
 
@@ -30,8 +32,11 @@ _TABLES = ("DataFrame", "LazyFrame", "Table", "RecordBatch", "MultiIndex")
 def imported(x: Any, options: dict[str, Any]) -> Tensor | None:
     """The tensor of `x` with the options of from_dlpack; None if its own error is the answer.
 
-    from_dlpack calls it if `x` does not speak DLPack.
+    from_dlpack calls it if `x` does not speak DLPack, or if NumPy does not export it.
     """
+    registered = _ml_dtypes.tensor_of(x)
+    if registered is not None:
+        return from_dlpack(registered, **options)
     if _speaks_dlpack(x):
         return None
     read = None if isinstance(x, type) else _reader_of(x)

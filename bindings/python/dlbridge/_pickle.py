@@ -108,9 +108,11 @@ def _tensor_of(x: Any) -> Tensor:
     if hasattr(type(x), "__dlpack__"):
         return from_dlpack(x)
     if hasattr(x, "__cuda_array_interface__") or hasattr(x, "__array_interface__"):
-        from ._interfaces import from_interface
+        from . import _interfaces, _ml_dtypes
 
-        return from_interface(x)
+        # NumPy's interface does not name the dtype of a scalar of ml_dtypes.
+        registered = _ml_dtypes.tensor_of(x)
+        return registered if registered is not None else _interfaces.from_interface(x)
     return from_dlpack(x)
 
 

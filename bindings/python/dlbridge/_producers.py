@@ -7,7 +7,7 @@ import sys
 import threading
 from typing import Any
 
-from . import _consumers, _core, _interfaces
+from . import _consumers, _core, _interfaces, _ml_dtypes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,8 +112,6 @@ def producer_of(array: Any) -> str:
     return producer.name if producer is not None else ""
 
 
-# NumPy does not export arrays of these dtypes of the package ml_dtypes.
-_ML_DTYPES = ("bfloat16", "float8_", "float6_", "float4_")
 _ONNX_FLOAT8 = {
     "tensor(float8e4m3fn)": "float8_e4m3fn",
     "tensor(float8e4m3fnuz)": "float8_e4m3fnuz",
@@ -188,21 +186,9 @@ def _import_writable(array: Any, options: dict[str, Any]) -> _core.Tensor:
 
 
 def _import_numpy(array: Any, options: dict[str, Any]) -> _core.Tensor:
-    dtype: Any = getattr(array, "dtype", None)
-    # Only registered dtypes need a look at their name, which is slow.
-    name = str(dtype.name) if dtype is not None and dtype.isbuiltin == 2 else ""
-    if name.startswith(_ML_DTYPES) and options.keys() <= {"stream"}:
-        _core.check_guards(array)
-        step = array.dtype.itemsize
-        interface = array.__array_interface__
-        return _core.wrap(
-            (array, interface),  # that of a scalar has the only reference to its memory
-            interface["data"][0],
-            array.shape,
-            name,
-            strides=tuple(stride // step for stride in array.strides),
-            readonly=not array.flags.writeable,
-        )
+    registered = _ml_dtypes.tensor_of(array)
+    if registered is not None:
+        return _core.from_dlpack(registered, **options) if options else registered
     if not hasattr(array, "flags"):
         return _core.from_dlpack(array, **options)
     try:

@@ -587,3 +587,51 @@ def test_inspect_assumes_a_copy_and_makes_none():
     assert considered.export_for(ALIGNED, None, None, None, None) is not None
     assert considered.copied
     assert dlbridge.inspect(empty).consumers["tensorflow"] is None
+
+
+# ------------------------------------------------------------------------------- padded elements
+
+
+def padded(**named):
+    """int4 elements 0 to 5, each in a byte of its own."""
+    codes = np.arange(6, dtype=np.uint8)
+    return _core.wrap(codes, codes.ctypes.data, (6,), "int4", tensor_flags=4, **named)
+
+
+@pytest.mark.parametrize("request_", [{}, {"max_version": (0, 8)}, {"max_version": (1, 0)}])
+def test_requests_that_cannot_record_padding(request_):
+    with pytest.raises(dlbridge.Rejection, match="expected packed elements") as caught:
+        dlbridge.adapt(padded()).__dlpack__(**request_)
+    adapted = dlbridge.adapt(padded(), **caught.value.remedy)
+    tensor = dlbridge.from_dlpack(adapted.__dlpack__(**request_))
+    assert tensor.flags & 4 == 0
+    assert bytes(dlbridge.to_buffer(tensor)) == b"\x10\x32\x54"
+    assert adapted.report[-1].startswith("packed: padded int4")
+    copied = dlbridge.adapt(padded()).__dlpack__(copy=True, **request_)
+    assert bytes(dlbridge.to_buffer(dlbridge.from_dlpack(copied))) == b"\x10\x32\x54"
+    once = dlbridge.adapt(padded(readonly=True), readonly="copy").__dlpack__(**request_)
+    assert bytes(dlbridge.to_buffer(dlbridge.from_dlpack(once))) == b"\x10\x32\x54"
+
+
+def test_padding_is_kept_where_the_capsule_records_it():
+    for options in ({}, {"copy": True}):
+        capsule = dlbridge.adapt(padded(), **options).__dlpack__(max_version=(1, 1))
+        assert dlbridge.from_dlpack(capsule).flags & 4
+    whole = np.zeros(3, np.uint8)
+    tensor = _core.wrap(whole, whole.ctypes.data, (3,), "uint8", tensor_flags=4)
+    assert dlbridge.from_dlpack(dlbridge.adapt(tensor).__dlpack__()).dtype == "uint8"
+
+
+def test_padding_on_another_device():
+    there = _core.wrap(None, 4096, (6,), "int4", tensor_flags=4, device="cuda")
+    with pytest.raises(dlbridge.Rejection, match="expected packed elements") as caught:
+        dlbridge.adapt(there).__dlpack__()
+    assert caught.value.remedy == {}
+
+
+def test_packing_needs_a_tensor():
+    with pytest.raises(TypeError, match="expected a dlbridge.Tensor"):
+        _core.packed(3)
+    there = _core.wrap(None, 4096, (6,), "int4", tensor_flags=4, device="cuda")
+    with pytest.raises((BufferError, RuntimeError)):
+        _core.packed(there)

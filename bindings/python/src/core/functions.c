@@ -173,8 +173,8 @@ static PyObject* keywords_of(PyObject* const* values, PyObject* keywords) {
   return result;
 }
 
-/* The tensor of an object without DLPack that Python code knows: a buffer or a column. None if it
- * does not know the object; NULL with an exception if it rejects it. */
+/* The tensor of an object that Python code knows: a column, or an array that NumPy does not export.
+ * None if it does not know the object; NULL with an exception if it rejects it. */
 static PyObject* ask_python(PyObject* object, PyObject* const* values, PyObject* keywords) {
   PyObject* module = PyImport_ImportModule("dlbridge._foreign");
   PyObject* options = module != NULL ? keywords_of(values, keywords) : NULL;
@@ -186,15 +186,19 @@ static PyObject* ask_python(PyObject* object, PyObject* const* values, PyObject*
 }
 
 /* Called after an import failed. NULL with the exception of the import if Python code cannot help.
- */
-static PyObject* import_foreign(PyObject* object, PyObject* const* values, PyObject* keywords) {
+ * NumPy raises BufferError for an array whose dtype it does not export. */
+static PyObject* import_foreign(CoreState* state, PyObject* object, PyObject* const* values,
+                                PyObject* keywords) {
+  const int lacks_dlpack = PyErr_ExceptionMatches(PyExc_TypeError);
   DLBridgePyPending_ pending, newer;
   PyObject* result;
-  if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
+  if (!lacks_dlpack && !PyErr_ExceptionMatches(PyExc_BufferError)) {
     return NULL;
   }
   pending = dlbridge_py_set_aside_();
-  result = ask_python(object, values, keywords);
+  result = lacks_dlpack || core_derives_from_numpy(state, Py_TYPE(object))
+               ? ask_python(object, values, keywords)
+               : Py_NewRef(Py_None);
   if (result == Py_None) {
     Py_DECREF(result);
     dlbridge_py_put_back_(pending);
@@ -265,7 +269,7 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
   }
   if (keywords == NULL || CORE_TUPLE_SIZE(keywords) == 0) {
     if (dlbridge_py_import(&state->py, args[0], &core_import_options, &tensor) < 0) {
-      return import_foreign(args[0], NULL, NULL);
+      return import_foreign(state, args[0], NULL, NULL);
     }
     return protect_immutable(state, args[0], 0, tensor) < 0
                ? NULL
@@ -275,7 +279,7 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
     return NULL;
   }
   if (dlbridge_py_import(&state->py, args[0], &given.how, &tensor) < 0) {
-    return import_foreign(args[0], args + 1, keywords);
+    return import_foreign(state, args[0], args + 1, keywords);
   }
   if (protect_immutable(state, args[0],
                         (given.policy.options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0,
@@ -643,6 +647,18 @@ static PyObject* guard_text(PyObject* module, PyObject* name) {
   return NULL;
 }
 
+static PyObject* packed(PyObject* module, PyObject* object) {
+  CoreState* state = core_state_of_module(module);
+  DLManagedTensorVersioned* tensor;
+  if (!PyObject_TypeCheck(object, state->tensor_type)) {
+    PyErr_Format(PyExc_TypeError, "expected a dlbridge.Tensor, found an instance of %R",
+                 (PyObject*)Py_TYPE(object));
+    return NULL;
+  }
+  tensor = core_packed((TensorObject*)object);
+  return tensor != NULL ? core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE) : NULL;
+}
+
 static PyObject* check_guards(PyObject* module, PyObject* object) {
   CoreState* state = core_state_of_module(module);
   DLBridgePyType entry;
@@ -748,6 +764,9 @@ PyMethodDef core_functions[] = {
      "'legacy', 'versioned', 'used' or 'unknown'; nothing is taken."},
     {"guard_text", guard_text, METH_O,
      "guard_text($module, name, /)\n--\n\nThe message of a rejection that a permission avoids."},
+    {"packed", packed, METH_O,
+     "packed($module, tensor, /)\n--\n\n"
+     "A compact copy of a tensor on the host, whose elements below a byte are not padded."},
     {"check_guards", check_guards, METH_O,
      "check_guards($module, x, /)\n--\n\n"
      "Rejects an array whose memory does not hold its values, such as a masked one, as from_dlpack "

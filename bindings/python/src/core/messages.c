@@ -20,7 +20,7 @@ static const struct {
     {"keep it versioned, or downgrade it with DLBRIDGE_CONVERT_COPY or DLBRIDGE_CONVERT_DROP_READ_ONLY",
      "request it with max_version=(1, 0) or copy=True, or export it with drop_read_only=True"},
     {"keep it versioned, or downgrade it with DLBRIDGE_CONVERT_COPY or DLBRIDGE_CONVERT_DROP_PADDED",
-     "request it with max_version=(1, 0) or copy=True"},
+     "request it with max_version=(1, 1), or use dlbridge.adapt(x, copy=True)"},
     {"convert it to a dtype of known size; policies can set DLBRIDGE_POLICY_ALLOW_SCALABLE_LANES",
      "convert it to a dtype of known size"},
     {"set them in the producer, or set DLBRIDGE_POLICY_ALLOW_NULL_STRIDES in the policy",

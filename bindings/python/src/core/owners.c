@@ -133,6 +133,21 @@ DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device) {
   return dlbridge_py_copied_(&tensor, &device, &pending) < 0 ? NULL : tensor;
 }
 
+DLManagedTensorVersioned* core_packed(TensorObject* self) {
+  DLBridgeError error;
+  DLBridgeStatus status;
+  DLBridgeCopySpec spec = DLBRIDGE_COPY_SPEC_INIT;
+  DLManagedTensorVersioned *copy = NULL, *source = core_share(self);
+  if (source == NULL) {
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS status =
+      dlbridge_copy(&source->dl_tensor, source->flags, &spec, &copy, &error);
+  Py_END_ALLOW_THREADS if (status != DLBRIDGE_OK) { dlbridge_py_raise(&error); }
+  dlbridge_py_release(source);
+  return copy;
+}
+
 int core_order_for_table(const TensorObject* self, DLDevice device) {
   return dlbridge_py_order_request_(device, device, self->stream, DLBRIDGE_ARRAY_API_STREAM_NONE);
 }

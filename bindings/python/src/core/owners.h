@@ -22,6 +22,10 @@ DLManagedTensorVersioned* core_import(CoreState* state, PyObject* object);
 PyObject* core_to_type(CoreState* state, PyObject* object, PyTypeObject* type, uint32_t options);
 /* A compact copy on `device`; NULL with an exception. */
 DLManagedTensorVersioned* core_copy(TensorObject* self, DLDevice device);
+/* A compact copy of a tensor on the host, with elements below a byte packed; NULL with an
+ * exception.
+ */
+DLManagedTensorVersioned* core_packed(TensorObject* self);
 /* Orders the work on the tensor, which is on `device`, before the stream that the exchange tables
  * name: the legacy default stream. -1 with an exception. */
 int core_order_for_table(const TensorObject* self, DLDevice device);

@@ -47,6 +47,14 @@ int core_is_numpy(CoreState* state, PyTypeObject* type) {
   return is_type(type, &state->shortcuts.numpy_array, state->words.numpy, state->words.ndarray);
 }
 
+int core_derives_from_numpy(CoreState* state, PyTypeObject* type) {
+  PyObject* known = core_imported(state->words.numpy, state->words.ndarray);
+  const int derives =
+      known != NULL && PyType_Check(known) && PyType_IsSubtype(type, (PyTypeObject*)known);
+  Py_XDECREF(known);
+  return derives;
+}
+
 int core_is_torch(CoreState* state, PyTypeObject* type) {
   return is_type(type, &state->shortcuts.torch_tensor, state->words.torch, state->words.tensor);
 }

@@ -10,6 +10,9 @@
 PyObject* core_imported(PyObject* name, PyObject* attribute);
 /* Whether the type is numpy.ndarray. */
 int core_is_numpy(CoreState* state, PyTypeObject* type);
+
+/* Whether the type is numpy.ndarray or a subclass. Call it without an exception. */
+int core_derives_from_numpy(CoreState* state, PyTypeObject* type);
 /* Whether the type is torch.Tensor. */
 int core_is_torch(CoreState* state, PyTypeObject* type);
 /* Whether the type is cupy.ndarray. */
