@@ -76,6 +76,9 @@ def torch_cases(look):
     look("requires_grad", torch.ones(3, requires_grad=True))
     look("parameter", torch.nn.Parameter(ones))
     look("uninitialized", torch.nn.UninitializedParameter())
+    for name in ("int4", "uint4", "uint1", "int2", "uint7"):
+        few = torch.zeros(4, dtype=torch.uint8).view(getattr(torch, name))
+        look(name, few, lambda x: x.view(torch.uint8))
     look("conjugated", conjugated)
     look("negated", conjugated.imag)
     # The only way to them from Python; C++ extensions make them by at::_neg_view.
@@ -105,6 +108,20 @@ def paddle_cases(look):
     import paddle
 
     look("requires_grad", paddle.to_tensor([1.0, 2.0], stop_gradient=False))
+    coo = paddle.sparse.sparse_coo_tensor([[0, 1], [1, 2]], [1.0, 2.0], [3, 3])
+    for case, sparse in (("coo", coo), ("csr", coo.to_sparse_csr())):
+        look(case, sparse, lambda x: x.to_dense())
+
+
+def tensorflow_cases(look):
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    import tensorflow
+
+    variable = tensorflow.Variable([1.0])
+    look("strings", tensorflow.constant(["a", "bc"]))
+    look("resource", variable.handle, lambda _: variable.read_value())
+    look("variant", tensorflow.data.Dataset.range(3)._variant_tensor)
+    assert "strings by its numpy()" in str(dlbridge.inspect(tensorflow.constant("a")))
 
 
 def outcome(function, array):

@@ -291,13 +291,15 @@ def test_a_fake_tensor_of_torch_is_rejected():
 def run_guard(capability, **fields):
     """In a new process, since the descriptors of the first type are kept for ever."""
     program = f"""
-import producers, sys
+import producers, sys, types
 from dlbridge import from_dlpack
+sys.modules["torch"] = types.SimpleNamespace(int4="torch.int4")
 class Tensor(producers.Tabled):
     __dlpack_c_exchange_api__ = producers.table_capsule(producers.table())
     requires_grad = property(lambda self: {capability.get("requires_grad", False)})
     def is_conj(self): return {capability.get("is_conj", False)}
     def is_neg(self): return {capability.get("is_neg", False)}
+    dtype = property(lambda self: {capability.get("dtype", "torch.int8")!r})
 Tensor.__module__ = "torch"
 x = Tensor(**{fields!r})
 try:
@@ -319,6 +321,9 @@ def test_torch_is_guarded_where_its_table_would_not_reject():
     assert run_guard({}, **complex64) == "1 0 complex64\n"
     assert "conjugated on reading" in run_guard({"is_conj": True}, **complex64)
     assert run_guard({"is_neg": True}).startswith("UNREPRESENTABLE expected a tensor whose memory")
+    int8 = {"dtype": (0, 8, 1), "shape": (3,), "strides": (1,)}
+    assert run_guard({}, **int8) == "1 0 int8\n"
+    assert "found one of 1 to 7 bits" in run_guard({"dtype": "torch.int4"}, **int8)
 
 
 # --- To a type ------------------------------------------------------------------------------------

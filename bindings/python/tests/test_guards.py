@@ -26,6 +26,9 @@ WORDS = {
     ("torch", "csr"): r"export its to_dense\(\)$",
     ("torch", "dual"): "tangent.*detach",
     ("torch", "zero"): r"clone\(\)",
+    ("torch", "int4"): r"view\(torch.uint8\)$",
+    ("paddle", "csr"): r"export its to_dense\(\)$",
+    ("tensorflow", "strings"): r"numpy\(\)",
 }
 
 
@@ -43,10 +46,15 @@ def like(module, name, **attributes):
     return type(name, (Speaks,), {"__module__": module, **attributes})()
 
 
+STRINGS = type("DType", (), {"name": "string"})()
 ARRAYS = {
     "masked": (MASKED, "found a masked one.*filled"),
     "a subclass of masked": (type("Mine", (np.ma.MaskedArray,), {})(np.arange(3.0)), "masked one"),
     "paddle": (like("paddle", "Tensor", stop_gradient=False), "requires a gradient.*detach"),
+    "strings": (
+        like("tensorflow.python.framework.ops", "EagerTensor", dtype=STRINGS),
+        "found a TensorFlow tensor of strings.*numpy",
+    ),
     "tracer": (like("jax._src.core", "Tracer"), "found a JAX tracer.*outside of jit"),
 }
 
@@ -81,6 +89,14 @@ def test_every_entry_point_says_the_same(case, probe):
     assert "\n" not in messages.pop()
 
 
+def test_inspect_does_not_ask_for_an_export_that_ends_the_process():
+    array = ARRAYS["strings"][0]
+    type(array).__dlpack__ = lambda self, **keywords: os.abort()
+    report = dlbridge.inspect(array)
+    assert report.kind is None
+    assert all("found a TensorFlow tensor of strings" in ask.answer for ask in report.asks)
+
+
 def test_arrays_like_these_are_exported():
     assert dlbridge.from_dlpack(MASKED.filled(0.0)).shape == (2,)
     assert dlbridge.from_dlpack(MASKED.data).shape == (2,)
@@ -90,7 +106,12 @@ def test_arrays_like_these_are_exported():
 
 @pytest.mark.parametrize(
     ("framework", "cases", "forbids"),
-    [("torch", 27, {"forbids"}), ("jax", 3, set()), ("paddle", 1, set())],
+    [
+        ("torch", 32, {"forbids"}),
+        ("jax", 3, set()),
+        ("paddle", 3, set()),
+        ("tensorflow", 3, set()),
+    ],
 )
 def test_real_tensors(framework, cases, forbids, probe):
     if not is_installed(framework):

@@ -39,7 +39,7 @@ static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, 
   if (out->tensor.dtype.bits < 8) {
     return 0; /* only an owner's flags record whether these elements are padded */
   }
-  status = dlbridge_py_guard_(py, object, type->guard, out->tensor.dtype.code);
+  status = dlbridge_py_guard_dtype_(py, object, type->guard, &out->tensor.dtype);
   if (status != 1) {
     return status;
   }

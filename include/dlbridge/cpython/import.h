@@ -26,7 +26,7 @@ static inline int dlbridge_py_by_type_(DLBridgePy* py, const DLBridgePyType* typ
              (options->device == NULL || type->guard == DLBRIDGE_PY_GUARD_KEEPS)) {
     status = dlbridge_py_by_table_(py, type, object, options, out);
   } else {
-    status = dlbridge_py_guard_(py, object, type->guard, -1) < 0 ? -1 : 0;
+    status = dlbridge_py_guard_dtype_(py, object, type->guard, NULL) < 0 ? -1 : 0;
   }
   if (status == 0) {
     status = dlbridge_py_by_method_(py, object, &asked, out);
@@ -35,6 +35,8 @@ static inline int dlbridge_py_by_type_(DLBridgePy* py, const DLBridgePyType* typ
     dlbridge_py_explain_torch_(object);
   } else if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_NONE) {
     dlbridge_py_explain_numpy_(object);
+  } else if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_PADDLE) {
+    dlbridge_py_explain_paddle_(object);
   }
   return status < 0 ? -1 : 0;
 }

@@ -92,6 +92,8 @@ static inline int dlbridge_py_traverse(DLBridgePy* py, visitproc visit, void* ar
   Py_VISIT(py->is_neg);
   if (py->life != NULL) {
     Py_VISIT(dlbridge_py_more_(py->life)->forward_ad);
+    Py_VISIT(dlbridge_py_more_(py->life)->dtype);
+    Py_VISIT(dlbridge_py_more_(py->life)->few_bits);
   }
   return 0;
 }
@@ -120,6 +122,8 @@ static inline void dlbridge_py_clear(DLBridgePy* py) {
     py->life = NULL;
     Py_CLEAR(dlbridge_py_more_(life)->forward_ad);
     Py_CLEAR(dlbridge_py_more_(life)->level_name);
+    Py_CLEAR(dlbridge_py_more_(life)->dtype);
+    Py_CLEAR(dlbridge_py_more_(life)->few_bits);
     dlbridge_py_life_drop_(life);
   }
   for (i = 0; i < DLBRIDGE_PY_TYPES; ++i) {

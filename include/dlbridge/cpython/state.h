@@ -32,10 +32,13 @@ enum {
                                      values, and tensors that require a gradient. */
   DLBRIDGE_PY_GUARD_FAKE = 2,   /**< torch's fake tensors have no data. */
   DLBRIDGE_PY_GUARD_MASKED = 3, /**< Masked arrays, which would lose their mask. \since 0.4.0 */
-  DLBRIDGE_PY_GUARD_PADDLE = 4, /**< Paddle's tensors may require a gradient. \since 0.4.0 */
-  DLBRIDGE_PY_GUARD_TRACER = 5, /**< JAX's tracers have no values. \since 0.4.0 */
-  DLBRIDGE_PY_GUARD_TIME = 6    /**< NumPy's scalars of time, whose buffer is plain bytes.
+  DLBRIDGE_PY_GUARD_PADDLE = 4, /**< Paddle's tensors may require a gradient, or be sparse.
                                      \since 0.4.0 */
+  DLBRIDGE_PY_GUARD_TRACER = 5, /**< JAX's tracers have no values. \since 0.4.0 */
+  DLBRIDGE_PY_GUARD_TIME = 6,   /**< NumPy's scalars of time, whose buffer is plain bytes.
+                                     \since 0.4.0 */
+  DLBRIDGE_PY_GUARD_TENSORFLOW = 7 /**< TensorFlow's export of strings and other objects ends the
+                                        process. \since 0.4.0 */
 };
 
 /** The guard of a type without a check, whose `table` is that of __dlbridge_c_exchange_api__: it exports
@@ -84,6 +87,8 @@ typedef struct DLBridgePyMore_ {
   int64_t depth;        /* calls of dlbridge_py_let_go_ now */
   PyObject* forward_ad; /* the names of torch.autograd.forward_ad, or NULL */
   PyObject* level_name; /* "_current_level" */
+  PyObject* dtype;      /* torch's descriptor, or NULL */
+  PyObject* few_bits;   /* the set of torch's dtypes of 1 to 7 bits, or NULL */
 } DLBridgePyMore_;
 
 static inline DLBridgePyMore_* dlbridge_py_more_(DLBridgePyLife* life) {

@@ -669,7 +669,7 @@ static PyObject* check_guards(PyObject* module, PyObject* object) {
   }
   status = entry.guard > DLBRIDGE_PY_GUARD_TORCH
                ? dlbridge_py_guard_first_(object, entry.guard)
-               : dlbridge_py_guard_(&state->py, object, entry.guard, -1);
+               : dlbridge_py_guard_dtype_(&state->py, object, entry.guard, NULL);
   dlbridge_py_type_done_(&entry);
   return status < 0 ? NULL : Py_NewRef(Py_None);
 }
