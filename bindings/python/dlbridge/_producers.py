@@ -93,7 +93,9 @@ def _is_registered_as_immutable(array: Any) -> bool:
 def is_immutable(array: Any) -> bool:
     """from_dlpack asks this if the caller requires a writable tensor."""
     producer = of_array(array)
-    return producer is not None and producer.immutable
+    if producer is None:
+        return False
+    return producer.immutable or (producer.name == "onnxruntime" and _has_read_only_array(array))
 
 
 def of_array(array: Any) -> Producer | None:
@@ -206,15 +208,22 @@ def _import_numpy(array: Any, options: dict[str, Any]) -> _core.Tensor:
 
 def _import_onnxruntime(array: Any, options: dict[str, Any]) -> _core.Tensor:
     kind = getattr(array, "data_type", lambda: "")()
+    readonly = _has_read_only_array(array)
     if kind in _ONNX_FLOAT8 and options.keys() <= {"stream"} and array.device_name() == "cpu":
         # ONNX Runtime has these dtypes but does not export them.
         shape = tuple(array.shape())
-        return _core.wrap(array, array.data_ptr(), shape, _ONNX_FLOAT8[kind])
-    # An OrtValue is writable, which its legacy capsules do not record.
-    tensor = _core.from_dlpack(array, **{"writable": True, **options})
+        return _core.wrap(array, array.data_ptr(), shape, _ONNX_FLOAT8[kind], readonly=readonly)
+    # Other OrtValues are writable, which their legacy capsules do not record.
+    tensor = _core.from_dlpack(array, **{"writable": not readonly, **options})
     if kind == "tensor(bool)" and tensor.dtype == "uint8":
         return relabelled(tensor, "bool")
     return tensor
+
+
+def _has_read_only_array(value: Any) -> bool:
+    """Whether an OrtValue shares the memory of a read-only array of NumPy, which it keeps alive."""
+    array = getattr(value, "_numpy_obj", None)
+    return array is not None and not array.flags.writeable
 
 
 def relabelled(

@@ -71,6 +71,13 @@ def source_tensorflow():
     return array, lambda: array.numpy().copy()
 
 
+def source_onnxruntime():
+    import onnxruntime
+
+    array, values = source_numpy()
+    return onnxruntime.OrtValue.ortvalue_from_numpy(array), values
+
+
 SOURCES = {name[7:]: one for name, one in list(globals().items()) if name.startswith("source_")}
 
 

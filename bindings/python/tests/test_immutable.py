@@ -35,7 +35,13 @@ CONSUMERS = {
     "onnxruntime": "forgets",
     "dpnp": "moves",
 }
-SOURCES = {"numpy": "numpy", "bytes": "numpy", "jax": "jax", "tensorflow": "tensorflow"}
+SOURCES = {
+    "numpy": "numpy",
+    "bytes": "numpy",
+    "jax": "jax",
+    "tensorflow": "tensorflow",
+    "onnxruntime": "onnxruntime",
+}
 # TensorFlow and Paddle crash when they are imported into one process.
 APART = {("tensorflow", "paddle"), ("paddle", "tensorflow")}
 
@@ -103,11 +109,45 @@ def test_writable_memory_of_an_immutable_array(module):
     array = type("Array", (), {"__module__": module, **speaks})()
     array.memory = np.arange(3.0)
     assert dlbridge.from_dlpack(array).readonly
-    with pytest.raises(BufferError, match="arrays are immutable; use copy=True") as caught:
+    with pytest.raises(BufferError, match="memory is immutable; use copy=True") as caught:
         dlbridge.from_dlpack(array, writable=True)
     assert caught.value.rule == "NOT_WRITABLE"
     assert not dlbridge.from_dlpack(array, writable=True, copy=True).readonly
     assert not dlbridge.from_dlpack(array.memory.__dlpack__(), writable=True).readonly
+
+
+@pytest.mark.parametrize("kind", ["tensor(float)", "tensor(float8e5m2)"])
+def test_an_ortvalue_is_as_writable_as_its_array(kind):
+    """OrtValue.ortvalue_from_numpy shares memory, which its legacy capsules do not record."""
+    memory = np.zeros(3, np.float32 if kind == "tensor(float)" else np.uint8)
+
+    class OrtValue:
+        __module__ = "onnxruntime.capi.onnxruntime_inference_collection"
+        _numpy_obj = memory.view()
+
+        def __dlpack__(self, **keywords):
+            return memory.__dlpack__()
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        data_type = staticmethod(lambda: kind)
+        device_name = staticmethod(lambda: "cpu")
+        shape = staticmethod(lambda: list(memory.shape))
+        data_ptr = staticmethod(lambda: memory.ctypes.data)
+
+    value = OrtValue()
+    assert not dlbridge.to(value, dlbridge.Tensor).readonly
+    assert not dlbridge.from_dlpack(value, writable=True).readonly
+    value._numpy_obj.flags.writeable = False
+    assert dlbridge.to(value, dlbridge.Tensor).readonly
+    assert dlbridge.from_dlpack(value).readonly
+    with pytest.raises(dlbridge.Rejection) as caught:
+        dlbridge.adapt(value, consumer="torch").__dlpack__(max_version=(1, 0))
+    assert caught.value.remedy == {"readonly": "copy"}
+    with pytest.raises(BufferError, match="memory is immutable; use copy=True"):
+        dlbridge.from_dlpack(value, writable=True)
+    assert not dlbridge.from_dlpack(value, writable=True, copy=True).readonly
 
 
 JAX = """

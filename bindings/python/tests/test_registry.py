@@ -152,7 +152,7 @@ def test_from_dlpack_uses_that_fact(mine):
     assert dlbridge.from_dlpack(array).readonly
     assert dlbridge.from_dlpack(array, shape=(3,)).readonly
     assert not dlbridge.from_dlpack(array, copy=True).readonly
-    with pytest.raises(BufferError, match="arrays are immutable; use copy=True") as caught:
+    with pytest.raises(BufferError, match="memory is immutable; use copy=True") as caught:
         dlbridge.from_dlpack(array, writable=True)
     assert caught.value.rule == "NOT_WRITABLE"
     assert not dlbridge.from_dlpack(array.array).readonly, "of another producer"

@@ -248,7 +248,7 @@ static int protect_immutable(CoreState* state, PyObject* object, int must_write,
   if (immutable == 1 && must_write) {
     immutable = dlbridge_py_reject_(
         PyExc_BufferError, DLBRIDGE_ERROR_POLICY, DLBRIDGE_RULE_NOT_WRITABLE,
-        "expected a writable tensor, found an array of a producer whose arrays are immutable; use "
+        "expected a writable tensor, found an array whose memory is immutable; use "
         "copy=True");
   }
   if (immutable == 1) {
