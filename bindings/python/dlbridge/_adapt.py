@@ -499,7 +499,7 @@ def _check_dtype(answer: _Answer, options: Options) -> None:
         raise Rejection(f"expected a dtype that {framework.title} has, found {tensor.dtype}")
     if framework.narrows:
         _check_narrowing(answer, options)
-    if framework.bool_as_uint8 and tensor.dtype == "bool":
+    if _consumers.relabels(framework, tensor.dtype):
         answer.tensor = _producers.relabelled(tensor, "uint8")
         answer.report.append(f"bool as uint8, as {framework.title} counts it")
 

@@ -7,6 +7,7 @@ facts come from its sources and from tests/gpu.
 
 import dataclasses
 import functools
+import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -37,6 +38,9 @@ COMPLEX = ("complex64", "complex128")
 PLAIN = frozenset((*INTEGERS, *FLOATS, *COMPLEX, "bool"))
 FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
 FNUZ = ("float8_e4m3fnuz", "float8_e5m2fnuz")
+# Dtypes that ONNX Runtime imports as they are from 1.32 on.
+ONNXRUNTIME_NEWER = frozenset(("bool", *FLOAT8, *FNUZ, "float8_e8m0fnu", "float4_e2m1fn"))
+ONNXRUNTIME_NEWER |= {"int2", "int4", "uint2", "uint4"}
 # Dtypes of JAX without x64.
 _X64 = (
     ("int64", "int32"),
@@ -54,6 +58,38 @@ def _jax_narrows() -> bool:
         text = os.environ.get("JAX_ENABLE_X64", "")
         enabled = text.lower() in ("1", "y", "yes", "t", "true", "on")
     return not enabled
+
+
+@functools.lru_cache(maxsize=64)
+def _ort_value_keeps(ort_value: Any, dtype: str) -> bool:
+    """Whether this class OrtValue keeps the dtype of a tensor that it imports."""
+    memory = bytearray(16)
+    tensor = _core.wrap(memory, _core.buffer_address(memory), (2,), dtype)
+    try:
+        value = ort_value.from_dlpack(_core.export(tensor, allow_newer_codes=True))
+        return _core.from_dlpack(value).dtype == dtype
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+        return False
+
+
+def _onnxruntime_keeps(dtype: str) -> bool:
+    """Whether the installed ONNX Runtime imports a dtype of ONNXRUNTIME_NEWER as it is. Does not
+    import ONNX Runtime."""
+    ort_value = getattr(sys.modules.get("onnxruntime"), "OrtValue", None)
+    if ort_value is not None:
+        return _ort_value_keeps(ort_value, dtype)
+    return _installed_onnxruntime() >= (1, 32)
+
+
+def _installed_onnxruntime() -> tuple[int, ...]:
+    """The version of ONNX Runtime, without importing it; () if it is not installed."""
+    for distribution in ("onnxruntime", "onnxruntime-gpu"):
+        try:
+            version = importlib.metadata.version(distribution)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        return tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
+    return ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +111,9 @@ class Consumer:
     strides: str = ANY
     # The dtypes that it imports; None: any.
     dtypes: frozenset[str] | None = None
+    # Dtypes that only newer versions import as they are, and whether the installed one does.
+    newer_dtypes: frozenset[str] = frozenset()
+    keeps_now: Callable[[str], bool] | None = None
     # Dtypes that it changes silently, with their replacements: values are lost.
     narrows: tuple[tuple[str, str], ...] = ()
     # Whether it narrows now; None: always.
@@ -91,7 +130,7 @@ class Consumer:
     # It copies tensors of other devices to this one if the last axis is compact. It never writes to
     # the source.
     moves_to: int | None = None
-    # It distinguishes bool from uint8 by the dtype of the object, not of the tensor.
+    # Its versions that do not import bool distinguish it from uint8 by the dtype of the object.
     bool_as_uint8: bool = False
     # The path of the type with its exchange table below the framework's module, or "".
     exchange_type: str = ""
@@ -209,6 +248,8 @@ CONSUMERS = {
             "OrtValue.from_dlpack",
             strides=COMPACT,
             dtypes=frozenset((*INTEGERS, *FLOATS, "bool", "bfloat16")),
+            newer_dtypes=ONNXRUNTIME_NEWER,
+            keeps_now=_onnxruntime_keeps,
             devices=frozenset((CPU, CUDA, CUDA_HOST)),
             bool_as_uint8=True,
         ),
@@ -369,7 +410,21 @@ def a_device_of(framework: Consumer) -> str | None:
 
 def takes_dtype(framework: Consumer, dtype: str) -> bool:
     """Whether a consumer supports a dtype."""
-    return framework.dtypes is None or dtype in framework.dtypes
+    if framework.dtypes is None or dtype in framework.dtypes:
+        return True
+    return keeps_newer(framework, dtype)
+
+
+def keeps_newer(framework: Consumer, dtype: str) -> bool:
+    """Whether only newer versions of a consumer import a dtype, and the installed one does."""
+    if dtype not in framework.newer_dtypes or framework.keeps_now is None:
+        return False
+    return framework.keeps_now(dtype)
+
+
+def relabels(framework: Consumer, dtype: str) -> bool:
+    """Whether a consumer imports bool only as uint8."""
+    return framework.bool_as_uint8 and dtype == "bool" and not keeps_newer(framework, dtype)
 
 
 def narrowed(framework: Consumer, dtype: str) -> str | None:

@@ -114,11 +114,17 @@ def producer_of(array: Any) -> str:
     return producer.name if producer is not None else ""
 
 
-_ONNX_FLOAT8 = {
+_ONNX_DTYPES = {
+    "tensor(float4e2m1)": "float4_e2m1fn",
     "tensor(float8e4m3fn)": "float8_e4m3fn",
     "tensor(float8e4m3fnuz)": "float8_e4m3fnuz",
     "tensor(float8e5m2)": "float8_e5m2",
     "tensor(float8e5m2fnuz)": "float8_e5m2fnuz",
+    "tensor(float8e8m0)": "float8_e8m0fnu",
+    "tensor(int2)": "int2",
+    "tensor(int4)": "int4",
+    "tensor(uint2)": "uint2",
+    "tensor(uint4)": "uint4",
 }
 
 
@@ -209,10 +215,10 @@ def _import_numpy(array: Any, options: dict[str, Any]) -> _core.Tensor:
 def _import_onnxruntime(array: Any, options: dict[str, Any]) -> _core.Tensor:
     kind = getattr(array, "data_type", lambda: "")()
     readonly = _has_read_only_array(array)
-    if kind in _ONNX_FLOAT8 and options.keys() <= {"stream"} and array.device_name() == "cpu":
-        # ONNX Runtime has these dtypes but does not export them.
+    if kind in _ONNX_DTYPES and options.keys() <= {"stream"} and array.device_name() == "cpu":
+        # ONNX Runtime before 1.32 has these dtypes but does not export them.
         shape = tuple(array.shape())
-        return _core.wrap(array, array.data_ptr(), shape, _ONNX_FLOAT8[kind], readonly=readonly)
+        return _core.wrap(array, array.data_ptr(), shape, _ONNX_DTYPES[kind], readonly=readonly)
     # Other OrtValues are writable, which their legacy capsules do not record.
     tensor = _core.from_dlpack(array, **{"writable": not readonly, **options})
     if kind == "tensor(bool)" and tensor.dtype == "uint8":

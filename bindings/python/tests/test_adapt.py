@@ -272,10 +272,70 @@ def test_a_dtype_that_the_consumer_lacks_is_rejected_by_name():
     assert error.value.remedy == {}
 
 
-def test_onnxruntime_gets_bool_as_uint8():
+def imported_onnxruntime(monkeypatch, keeps):
+    """A module onnxruntime is imported, whose OrtValue imports bool and float8, or neither."""
+
+    class OrtValue:
+        @staticmethod
+        def from_dlpack(capsule):
+            if not keeps:
+                raise RuntimeError("Unsupported code 6")
+            return dlbridge.from_dlpack(capsule)
+
+    module = types.ModuleType("onnxruntime")
+    module.OrtValue = OrtValue
+    monkeypatch.setitem(sys.modules, "onnxruntime", module)
+
+
+@pytest.mark.parametrize(("keeps", "arrives"), [(False, "uint8"), (True, "bool")])
+def test_onnxruntime_gets_bool_as_it_reads_it(monkeypatch, keeps, arrives):
+    imported_onnxruntime(monkeypatch, keeps)
     adapted = dlbridge.adapt(BASE > 3)
-    assert look(ask(adapted, "onnxruntime")).dtype == "uint8"
+    assert look(ask(adapted, "onnxruntime")).dtype == arrives
     assert adapted.dtype == "bool"
+    assert bool(adapted.report) != keeps
+
+
+@pytest.mark.parametrize("dtype", sorted(_consumers.ONNXRUNTIME_NEWER - {"bool"}))
+def test_onnxruntime_gets_the_dtypes_that_it_imports(monkeypatch, dtype):
+    memory = np.zeros(4, np.uint8)
+    tensor = _core.wrap(memory, address(memory), (4,), dtype)
+    imported_onnxruntime(monkeypatch, True)
+    assert look(ask(dlbridge.adapt(tensor), "onnxruntime")).dtype == dtype
+    imported_onnxruntime(monkeypatch, False)
+    with pytest.raises(BufferError, match=f"ONNX Runtime has, found {dtype}"):
+        ask(dlbridge.adapt(tensor), "onnxruntime")
+
+
+@pytest.mark.parametrize(("version", "keeps"), [("1.31.1", False), ("1.32.0", True), ("2.0", True)])
+def test_onnxruntime_that_is_not_imported_is_judged_by_its_version(monkeypatch, version, keeps):
+    monkeypatch.delitem(sys.modules, "onnxruntime", raising=False)
+    monkeypatch.setattr(_consumers.importlib.metadata, "version", lambda _: version)
+    assert look(ask(dlbridge.adapt(BASE > 3), "onnxruntime")).dtype == (
+        "bool" if keeps else "uint8"
+    )
+    consumer = _consumers.by_name("onnxruntime")
+    assert _consumers.takes_dtype(consumer, "float8_e5m2") == keeps
+    assert not _consumers.takes_dtype(consumer, "complex64")
+
+
+def test_the_installed_onnxruntime_keeps_bool():
+    make = pytest.importorskip("onnxruntime").OrtValue
+    array = np.array([True, False])
+    for source in (array, make.ortvalue_from_numpy(array), dlbridge.from_dlpack(array)):
+        value = dlbridge.to(source, "onnxruntime")
+        assert value.data_type() == "tensor(bool)"
+        assert value.data_ptr() == address(array)
+    consumer = _consumers.by_name("onnxruntime")
+    for dtype in sorted(_consumers.ONNXRUNTIME_NEWER - {"bool"}):
+        memory = np.zeros(4, np.uint8)
+        tensor = _core.wrap(memory, address(memory), (4,), dtype)
+        if _consumers.takes_dtype(consumer, dtype):
+            value = dlbridge.to(tensor, "onnxruntime")
+            assert dlbridge.to(value, dlbridge.Tensor).dtype == dtype
+        else:
+            with pytest.raises(BufferError, match=f"ONNX Runtime has, found {dtype}"):
+                dlbridge.to(tensor, "onnxruntime")
 
 
 def test_requested_copies():

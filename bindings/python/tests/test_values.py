@@ -201,7 +201,9 @@ def test_dtypes_are_named_exactly():
     """A list of prefixes would accept int1 for int16."""
     for dtype in ("int4", "uint1", "int2", "float128", "float32x4", "complex32", "bool1"):
         for name in ("numpy", "jax", "tensorflow", "onnxruntime", "pyarrow", "dpnp", "cupy"):
-            assert not _consumers.takes_dtype(_consumers.by_name(name), dtype), (name, dtype)
+            consumer = _consumers.by_name(name)
+            newer = dtype in consumer.newer_dtypes
+            assert newer or not _consumers.takes_dtype(consumer, dtype), (name, dtype)
 
 
 def test_a_report_agrees_with_to():

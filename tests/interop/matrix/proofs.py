@@ -102,7 +102,7 @@ def _takes_dtype(dtype):
         return bool(_accepted(consumer, bits, dtype, bits.tobytes())[0])
 
     def expected(known):
-        relabelled = known.bool_as_uint8 and dtype == "bool"
+        relabelled = _consumers.relabels(known, dtype)
         kept = _consumers.narrowed(known, dtype) is None
         return _consumers.takes_dtype(known, dtype) and kept and not relabelled
 
