@@ -3,7 +3,10 @@
 
 import array
 import ctypes
+import datetime
+import decimal
 import mmap
+import re
 import sys
 import types
 
@@ -271,7 +274,7 @@ def test_pandas():
     accepted(pd.Series([True, False]), [True, False], "bool")
     accepted(pd.Index([3, 4]), [3, 4], "int64")
     accepted(pd.RangeIndex(3), [0, 1, 2], "int64")
-    refused(pd.Series([1, None], dtype="Int64"), BufferError, "1 of them", "na_value")
+    refused(pd.Series([1, None], dtype="Int64"), BufferError, "1 of them", "na_value=value")
     refused(pd.Series([1, 2], dtype="Int64"), TypeError, "Int64", 'x.to_numpy("int64")')
     refused(pd.Series(["a", "b"]), TypeError, "pandas Series", "numbers")
     refused(pd.Series(["a", None], dtype=object), TypeError, "object")
@@ -294,7 +297,8 @@ def test_polars():
     refused(pl.Series([True]), TypeError, "x.cast(polars.UInt8)")
     refused(pl.concat([series, series], rechunk=False), BufferError, "2 chunks", "x.rechunk()")
     refused(pl.DataFrame({"a": [1.0]}), TypeError, "x[name]")
-    refused(pl.DataFrame({"a": [1.0]}).lazy(), TypeError, "several columns")
+    refused(pl.DataFrame({"a": [1.0]}).lazy(), TypeError, "x.collect()[name]")
+    refused(pl.col("a"), TypeError, "supports DLPack")
 
 
 def test_pyarrow():
@@ -306,8 +310,171 @@ def test_pyarrow():
     accepted(pa.Tensor.from_numpy(np.ones((2, 2))), np.ones((2, 2)), "float64")
     refused(pa.array([1, None]), TypeError, "null")
     refused(pa.chunked_array([[1, None]]), TypeError, "null")
-    refused(pa.array(["a"]), TypeError, "string")
-    refused(pa.array(["a"]).dictionary_encode(), TypeError, "dictionary")
-    refused(pa.array([True]), TypeError, "bool")
+    refused(pa.scalar(1), TypeError, "an Array or a Tensor")
     refused(pa.chunked_array([[1], [2]]), BufferError, "2 chunks", "x.combine_chunks()")
     refused(pa.table({"a": [1]}), TypeError, "x.column(name)")
+
+
+REMEDY = re.compile(r"(?:pyarrow\.array\(x\)|\bx)(?:\.\w+|\[\w+\]|\((?:[^()]|\([^()]*\))*\))+")
+
+
+def followed(x, depth=0, **named):
+    """The values after each expression that the error names, and after those of its own error."""
+    try:
+        return [np.asarray(dlbridge.from_dlpack(x)).tolist()]
+    except (BufferError, TypeError) as error:
+        message = str(error)
+    assert depth < 4 and "\n" not in message
+    remedies = REMEDY.findall(message.partition("; pass ")[2])
+    assert remedies, message
+    packages = {name: sys.modules.get(name) for name in ("pandas", "polars", "pyarrow")}
+    names = {"name": "a", "number": 0, "value": 7, **packages, **named, "x": x}
+    return [values for one in remedies for values in followed(eval(one, names), depth + 1, **named)]
+
+
+BIG = 2**60 + 1  # rounded by float64
+
+
+def pandas_columns(pd):
+    days = ["2020-01-01", "2020-01-03"]
+    period = pd.Series(pd.period_range("2020-01-01", periods=2, freq="D"))
+    interval = pd.Series(pd.interval_range(0, 2))
+    mixed = pd.DataFrame({"a": [BIG], "b": [0.5]})
+    stamps = [1577836800 * 10**6, 1578009600 * 10**6]
+    zoned = pd.Series(pd.to_datetime(days, utc=True)).astype("datetime64[us, UTC]")
+    plain = pd.Series(pd.to_datetime(days)).astype("datetime64[us]")
+    return {
+        "sparse": (pd.Series([0, BIG], dtype="Sparse[int]"), [[0, BIG]]),
+        "sparse of floats": (pd.Series([0, 0.5], dtype="Sparse[float]"), [[0, 0.5]]),
+        "sparse of bools": (pd.Series([True, False], dtype="Sparse[bool]"), [[True, False]]),
+        "Int64 with nulls": (pd.Series([BIG, None], dtype="Int64"), [[BIG, 7], [BIG]]),
+        "UInt64 with nulls": (pd.Series([2**63, None], dtype="UInt64"), [[2**63, 7], [2**63]]),
+        "Float32 with nulls": (pd.Series([0.5, None], dtype="Float32"), [[0.5, np.nan], [0.5]]),
+        "boolean with nulls": (pd.Series([False, None], dtype="boolean"), [[False, True], [False]]),
+        "Int64": (pd.Series([BIG], dtype="Int64"), [[BIG]]),
+        "an index of Int64": (pd.Index([BIG], dtype="Int64"), [[BIG]]),
+        "an extension array": (pd.array([BIG], dtype="Int64"), [[BIG]]),
+        "datetimes": (plain, [stamps]),
+        "datetimes of a zone": (zoned, [stamps]),
+        "a DatetimeIndex": (pd.DatetimeIndex(plain), [stamps]),
+        "NaT": (plain.where([True, False]), [[stamps[0], -(2**63)]]),
+        "timedeltas": (pd.Series(pd.to_timedelta([5], unit="ns")), [[5]]),
+        "periods": (period, [[18262, 18263]]),
+        "intervals": (interval, [[0, 1], [1, 2]]),
+        "an IntervalIndex": (pd.IntervalIndex(interval), [[0, 1], [1, 2]]),
+        "categories": (pd.Series(["a", "b"], dtype="category"), [[0, 1]]),
+        "objects": (pd.Series([BIG, 1], dtype=object), [[BIG, 1]]),
+        "a MultiIndex": (pd.MultiIndex.from_tuples([(BIG, 0.5)]), [[BIG]]),
+        "a frame of one dtype": (pd.DataFrame({"a": [BIG]}), [[BIG], [[BIG]]]),
+        "a frame of two dtypes": (mixed, [[BIG]]),
+    }
+
+
+def arrow_columns_of_pandas(pd, pa):
+    def column(values, kind):
+        return pd.Series(pa.array(values, kind), dtype=pd.ArrowDtype(kind))
+
+    day = datetime.date(1970, 1, 3)
+    return {
+        "int64": (column([BIG], pa.int64()), [[BIG]]),
+        "int64 with nulls": (column([BIG, None], pa.int64()), [[BIG, 7], [BIG]]),
+        "bool with nulls": (column([False, None], pa.bool_()), [[False, True], [False]]),
+        "date32": (column([day, None], pa.date32()), [[2, 7], [2]]),
+        "timestamp": (column([BIG], pa.timestamp("us", "UTC")), [[BIG]]),
+        "dictionary": (column(["a"], pa.dictionary(pa.int32(), pa.string())), [[0]]),
+        "list": (column([[BIG], [1]], pa.list_(pa.int64())), [[BIG, 1]]),
+    }
+
+
+def polars_columns(pl):
+    return {
+        "nulls": (pl.Series([BIG, None]), [[BIG, 7], [BIG]]),
+        "List": (pl.Series([[BIG, 2], [3]]), [[BIG, 2, 3]]),
+        "List of Boolean": (pl.Series([[True], [False]]), [[1, 0]]),
+        "Array": (pl.Series([[BIG, 2]], dtype=pl.Array(pl.Int64, 2)), [[[BIG, 2]]]),
+        "Array of Array": (pl.Series([[[BIG]]], dtype=pl.Array(pl.Int64, (1, 1))), [[[BIG]]]),
+        "Array with nulls": (
+            pl.Series([[BIG, None]], dtype=pl.Array(pl.Int64, 2)),
+            [[BIG, 7], [BIG]],
+        ),
+        "Struct": (pl.Series([{"a": BIG}]), [[BIG]]),
+        "Int128": (pl.Series([BIG, -1], dtype=pl.Int128), [[BIG, -1]]),
+        "Int128 beyond Int64": (pl.Series([2**63], dtype=pl.Int128), [[2**63]]),
+        "Boolean": (pl.Series([True, None]), [[1, 7], [1]]),
+        "Date": (pl.Series([3], dtype=pl.Date), [[3]]),
+        "Duration": (pl.Series([BIG], dtype=pl.Duration("us")), [[BIG]]),
+        "Datetime": (pl.Series([BIG], dtype=pl.Datetime("us", "UTC")), [[BIG]]),
+        "Enum": (pl.Series(["b"], dtype=pl.Enum(["a", "b"])), [[1]]),
+        "Decimal": (pl.Series([1], dtype=pl.Decimal(10, 2)), [[1.0]]),
+        "LazyFrame": (pl.LazyFrame({"a": [BIG]}), [[BIG]]),
+        "a frame of one dtype": (pl.DataFrame({"a": [BIG]}), [[BIG], [[BIG]]]),
+        "a frame of two dtypes": (pl.DataFrame({"a": [BIG], "b": [0.5]}), [[BIG]]),
+        "a frame with nulls": (pl.DataFrame({"a": [BIG, None]}), [[BIG, 7], [BIG]]),
+    }
+
+
+def arrow_columns(pa):
+    extension = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1], pa.int8()))
+    encoded = pa.array(["b"]).dictionary_encode()
+    return {
+        "nulls": (pa.array([BIG, None]), [[BIG, 7], [BIG]]),
+        "nulls in a chunk": (pa.chunked_array([[BIG, None]]), [[BIG, 7], [BIG]]),
+        "bool": (pa.array([True, None]), [[1, 7], [1]]),
+        "dictionary": (encoded, [[0]]),
+        "dictionary in a chunk": (pa.chunked_array([encoded]), [[0]]),
+        "timestamp": (pa.array([BIG], pa.timestamp("us", "UTC")), [[BIG]]),
+        "date32": (pa.array([5], pa.date32()), [[5]]),
+        "time64": (pa.array([5], pa.time64("us")), [[5]]),
+        "list": (pa.array([[BIG, 1], [2]]), [[BIG, 1, 2]]),
+        "fixed size list": (pa.array([[BIG, 1]], pa.list_(pa.int64(), 2)), [[BIG, 1]]),
+        "struct": (pa.array([{"a": BIG}]), [[BIG]]),
+        "decimal": (pa.array([decimal.Decimal("0.5")]), [[0.5]]),
+        "extension": (extension, [[1]]),
+        "no chunks": (pa.chunked_array([], pa.float64()), [[]]),
+        "two chunks": (pa.chunked_array([[BIG], [1]]), [[BIG, 1]]),
+        "table": (pa.table({"a": [BIG]}), [[BIG]]),
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "packages"),
+    [
+        (pandas_columns, ["pandas"]),
+        (arrow_columns_of_pandas, ["pandas", "pyarrow"]),
+        (polars_columns, ["polars"]),
+        (arrow_columns, ["pyarrow"]),
+    ],
+)
+def test_remedies_work_and_keep_every_value(columns, packages):
+    for title, (x, expected) in columns(*map(pytest.importorskip, packages)).items():
+        value = True if title in ("boolean with nulls", "bool with nulls") else 7
+        np.testing.assert_equal(followed(x, value=value), expected, title)
+
+
+def test_columns_without_numbers_have_no_remedy():
+    """Conversions that would round are not named either."""
+    pd, pl, pa = map(pytest.importorskip, ("pandas", "polars", "pyarrow"))
+    for x in (
+        pd.Series(["a", "b"]),
+        pd.Series(["a", None], dtype=object),
+        pd.Series([BIG, 0.5], dtype=object),
+        pd.Series([2**70], dtype=object),
+        pd.Series(["a"], dtype="Sparse[object]"),
+        pd.Series(["a"], dtype=pd.ArrowDtype(pa.string())),
+        pl.Series(["a"]),
+        pl.Series([b"a"]),
+        pl.Series([object()], dtype=pl.Object),
+        pl.Series([None]),
+        pl.Series([["a"]]),
+        pl.Series([2**100], dtype=pl.Int128),
+        pa.array(["a"]),
+        pa.array([b"a"]),
+        pa.nulls(2),
+        pa.array([["a"]]),
+        pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+        pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())),
+    ):
+        refused(x, TypeError, "expected an array of numbers, found a ", ": ")
+        with pytest.raises(TypeError) as caught:
+            dlbridge.from_dlpack(x)
+        assert "; pass" not in str(caught.value)
