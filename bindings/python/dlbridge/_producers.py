@@ -76,18 +76,24 @@ def add(producer: Producer, replace: bool) -> None:
                 f"{producer.name!r}; replace=True replaces it"
             )
         # New tables and a new cache, since other threads may use the old ones.
-        PRODUCERS = {**PRODUCERS, producer.name: producer}
+        before, PRODUCERS = PRODUCERS, {**PRODUCERS, producer.name: producer}
         _PACKAGES = _packages(PRODUCERS)
         _by_name_of_module = functools.lru_cache(maxsize=256)(_found_by_module)
         _consumers.limit_shortcuts(producer.name, *producer.packages)
-        if producer.immutable:
-            _core.share_immutable(_is_registered_as_immutable)
+        if any(map(_is_registered_as_immutable, (producer, *before.values()))):
+            # Every call ends what extensions remember of earlier answers.
+            _core.share_immutable(_has_immutable_arrays)
 
 
-def _is_registered_as_immutable(array: Any) -> bool:
-    """from_dlpack asks this. The legacy capsules of the other immutable arrays are read-only."""
-    producer = of_array(array)
-    return producer is not None and producer.registered and producer.immutable
+def _is_registered_as_immutable(producer: Producer) -> bool:
+    """The legacy capsules of the other immutable producers are read-only."""
+    return producer.registered and producer.immutable
+
+
+def _has_immutable_arrays(kind: type) -> bool:
+    """Each extension's import asks this once about each type."""
+    producer = _of_type(kind)
+    return producer is not None and _is_registered_as_immutable(producer)
 
 
 def is_immutable(array: Any) -> bool:
@@ -100,7 +106,11 @@ def is_immutable(array: Any) -> bool:
 
 def of_array(array: Any) -> Producer | None:
     """The row of an array's framework; that of the first base class that has one."""
-    for kind in type(array).__mro__:
+    return _of_type(type(array))
+
+
+def _of_type(array_type: type) -> Producer | None:
+    for kind in array_type.__mro__:
         module = kind.__module__
         producer = _by_name_of_module(module) if isinstance(module, str) else None
         if producer is not None:

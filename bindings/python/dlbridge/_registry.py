@@ -96,7 +96,7 @@ def register_producer(
 
     name: the framework's module. title: its name in messages.
     immutable: its arrays never change, which its exports do not record; they arrive read-only, also
-    by `from_dlpack`.
+    by `from_dlpack` and in extensions that use the C or C++ headers.
     writable: its arrays are writable, which its legacy capsules do not record.
     versioned: it exports versioned capsules when asked. device: the type of its arrays' device.
     packages: other packages whose modules define its arrays.

@@ -9,6 +9,7 @@ import sys
 import producers
 import pytest
 from cuda_drivers import driver, fake  # noqa: F401 fixtures of some modules
+from dlbridge import _consumers, _core, _producers
 
 
 def pytest_configure(config):
@@ -57,3 +58,18 @@ def balanced(quiet):
         one.forget()
     counts = [one.deleted for one in made if one.struct.deleter]
     assert counts == [1] * len(counts)
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """Restores the facts about consumers and producers."""
+    for module, names in (
+        (_consumers, ("CONSUMERS", "_PACKAGES", "_by_name_of_module")),
+        (_producers, ("PRODUCERS", "_PACKAGES", "_by_name_of_module")),
+    ):
+        for name in names:
+            monkeypatch.setattr(module, name, getattr(module, name))
+    level = _core.shortcuts()
+    yield
+    _core.shortcuts(level)
+    _core.share_immutable(None)

@@ -18,8 +18,17 @@ import weakref
 
 import producers
 import pytest
-from dlbridge import _build, _core, from_dlpack
-from producers import PADDED, READ_ONLY, LegacyProducer, Producer, legacy, tabled_type, versioned
+from dlbridge import _build, _core, from_dlpack, register_producer
+from producers import (
+    IS_COPIED,
+    PADDED,
+    READ_ONLY,
+    LegacyProducer,
+    Producer,
+    legacy,
+    tabled_type,
+    versioned,
+)
 
 pytestmark = pytest.mark.usefixtures("balanced")
 
@@ -186,6 +195,30 @@ def test_borrow_of_other_objects_is_released(probe, kind):
 def imported(probe, x, options=0, device=0, size=0, tail=0, stream=0):
     """(shape, flags, version, address) of the result of dlbridge_py_import."""
     return probe.import_(x, options, device, size, tail, stream)
+
+
+@pytest.mark.usefixtures("registry")
+def test_arrays_of_a_registered_immutable_producer(probe):
+    """Their exports do not record it. A registration counts for types that were seen before too."""
+
+    class Copying(Producer):
+        def __dlpack__(self, **keywords):
+            return self.hand_out(versioned(flags=IS_COPIED if keywords.get("copy") else 0))
+
+    Mine = type("Mine", (Copying,), {"__module__": "mine.arrays"})
+    lenders = [make(versioned().capsule()) for make in (probe.make, probe.make_plain)]
+    before = [probe.borrow(one, VOUCH_WRITABLE)[0][1] for one in (*lenders, Mine())]
+    assert (before, imported(probe, Mine())[1]) == ([0, 0, 0], 0)
+    register_producer("mine", immutable=True)
+    register_producer("probe", immutable=True)
+    for one in (*lenders, Mine()):
+        assert probe.borrow(one, VOUCH_WRITABLE)[0][1] == READ_ONLY
+    for options in (0, OWNED, NEVER):
+        assert imported(probe, Mine(), options)[1] == READ_ONLY
+    assert imported(probe, Mine(), ALWAYS)[1] == IS_COPIED, "a copy has one owner"
+    assert imported(probe, Producer())[1] == 0
+    register_producer("mine", replace=True)
+    assert imported(probe, Mine())[1] == 0
 
 
 def test_import_by_each_option(probe):

@@ -10,20 +10,7 @@ import numpy as np
 import pytest
 from dlbridge import _consumers, _core, _doctor, _producers
 
-
-@pytest.fixture(autouse=True)
-def tables(monkeypatch):
-    """Restores the tables."""
-    for module, names in (
-        (_consumers, ("CONSUMERS", "_PACKAGES", "_by_name_of_module")),
-        (_producers, ("PRODUCERS", "_PACKAGES", "_by_name_of_module")),
-    ):
-        for name in names:
-            monkeypatch.setattr(module, name, getattr(module, name))
-    level = _core.shortcuts()
-    yield
-    _core.shortcuts(level)
-    _core.share_immutable(None)
+pytestmark = pytest.mark.usefixtures("registry")
 
 
 @pytest.fixture
@@ -156,9 +143,35 @@ def test_from_dlpack_uses_that_fact(mine):
         dlbridge.from_dlpack(array, writable=True)
     assert caught.value.rule == "NOT_WRITABLE"
     assert not dlbridge.from_dlpack(array.array).readonly, "of another producer"
-    _core.share_immutable(lambda array: 1 / 0)
+    asked = []
+    _core.share_immutable(lambda kind: asked.append(kind) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         dlbridge.from_dlpack(array)
+    assert asked == [mine.Array]
+
+
+def test_each_type_is_asked_once_until_the_next_registration(mine):
+    asked = []
+    kinds = [type(f"Array{number}", (mine.Array,), {}) for number in range(4)]
+    _core.share_immutable(lambda kind: asked.append(kind) or kind is kinds[0])
+    for _ in range(3):
+        for kind in kinds:
+            array = kind(np.arange(3, dtype=np.float32))
+            assert dlbridge.from_dlpack(array).readonly == (kind is kinds[0])
+    assert asked == kinds
+    for number in range(20):  # more types than are remembered
+        dlbridge.from_dlpack(type(f"Other{number}", (mine.Array,), {})(np.arange(3)))
+    assert dlbridge.from_dlpack(kinds[0](np.arange(3))).readonly
+    _core.share_immutable(None)
+    assert not dlbridge.from_dlpack(kinds[0](np.arange(3))).readonly
+
+
+def test_a_later_registration_may_take_the_fact_back(mine):
+    array = mine.Array(np.arange(3, dtype=np.float32))
+    dlbridge.register_producer("mine", immutable=True)
+    assert dlbridge.from_dlpack(array).readonly
+    dlbridge.register_producer("mine", replace=True)
+    assert not dlbridge.from_dlpack(array).readonly
 
 
 def test_a_writable_producer_of_legacy_capsules(mine):

@@ -263,6 +263,20 @@ def test_vouching_for_a_legacy_tensor(plain):
     )
 
 
+@pytest.mark.usefixtures("registry")
+def test_arrays_of_a_registered_immutable_producer(plain):
+    array = type("Array", (Producer,), {"__module__": "mine"})()
+    plain.negate(array)
+    dlbridge.register_producer("mine", immutable=True)
+    for negate in (plain.negate, plain.negate_vouched):
+        error = rejected(negate, array)
+        assert error.rule == "NOT_WRITABLE"
+        assert "memory is immutable; use copy=True of dlbridge.from_dlpack" in str(error)
+        assert array.made[-1].parts[0][5] == 5, "the array was written to"
+    assert plain.sum(array) == 15
+    plain.negate(dlbridge.from_dlpack(array, copy=True))
+
+
 def test_scalars_and_types_of_several_elements(plain):
     assert plain.value(np.array(-7)) == -7
     assert plain.numbers(np.arange(3.0)) == (3, 1, 3, 3)

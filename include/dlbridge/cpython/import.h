@@ -5,6 +5,7 @@
 #define DLBRIDGE_CPYTHON_IMPORT_H_
 
 #include "dlbridge/cpython/ask.h"
+#include "dlbridge/cpython/immutable.h"
 #include "dlbridge/cpython/table.h"
 
 #ifdef __cplusplus
@@ -38,7 +39,7 @@ static inline int dlbridge_py_by_type_(DLBridgePy* py, const DLBridgePyType* typ
   } else if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_PADDLE) {
     dlbridge_py_explain_paddle_(object);
   }
-  return status < 0 ? -1 : 0;
+  return status < 0 ? -1 : dlbridge_py_protect_(py, Py_TYPE(object), options, out);
 }
 
 static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object,

@@ -168,6 +168,11 @@ static inline int dlbridge_py_check_bits_(uint32_t bits) {
   return 0;
 }
 
+/* Returns 1 if the policy requires a writable tensor. */
+static inline int dlbridge_py_must_write_(const DLBridgePyImportOptions* options) {
+  return options->policy != NULL && (options->policy->options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0;
+}
+
 static inline int dlbridge_py_check_options_(const DLBridgePyImportOptions* options) {
   const uint32_t both = DLBRIDGE_PY_COPY_NEVER | DLBRIDGE_PY_COPY_ALWAYS;
   if (dlbridge_py_check_size_(options) < 0 || dlbridge_py_check_bits_(options->options) < 0) {

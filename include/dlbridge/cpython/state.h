@@ -81,6 +81,14 @@ typedef struct DLBridgePy {
 #endif
 } DLBridgePy;
 
+/* Whether the arrays of a type are immutable, as the program has registered. */
+typedef struct DLBridgePyAnswer_ {
+  PyTypeObject* type;       /* a strong reference; NULL: the entry is free */
+  unsigned int version_tag; /* the type's when it was asked about */
+  Py_ssize_t registrations; /* how many there were then: the next one may change the answer */
+  int immutable;
+} DLBridgePyAnswer_;
+
 /* What a DLBridgePy and its DLBridgePyLife need since 0.4.0. Their own sizes are frozen. */
 typedef struct DLBridgePyMore_ {
   DLBridgePyLife life;  /* comes first: the pointer to it is that to this struct */
@@ -89,6 +97,9 @@ typedef struct DLBridgePyMore_ {
   PyObject* level_name; /* "_current_level" */
   PyObject* dtype;      /* torch's descriptor, or NULL */
   PyObject* few_bits;   /* the set of torch's dtypes of 1 to 7 bits, or NULL */
+  PyObject* registered; /* the list of dlbridge_py_registered_ */
+  DLBridgePyAnswer_ answers[DLBRIDGE_PY_TYPES];
+  unsigned int next_answer; /* entry to be replaced next */
 } DLBridgePyMore_;
 
 static inline DLBridgePyMore_* dlbridge_py_more_(DLBridgePyLife* life) {

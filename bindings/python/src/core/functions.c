@@ -211,52 +211,29 @@ static PyObject* import_foreign(CoreState* state, PyObject* object, PyObject* co
   return result;
 }
 
-/* Asks the table of producers whether an array never changes: 1, 0, or -1 with an exception. Only
- * registered producers are asked about, unless the caller requires a writable tensor: the legacy
- * capsules of JAX and TensorFlow are read-only already. */
-static int is_immutable(CoreState* state, PyObject* object, int must_write) {
+/* Rejects an array of an immutable producer for a caller that requires a writable tensor, since
+ * writable=True would else be believed: the legacy capsules of JAX and TensorFlow do not record it.
+ * A copy has one owner. Releases the tensor on failure. */
+static int check_writable(CoreState* state, PyObject* object, DLManagedTensorVersioned* tensor) {
   PyTypeObject* type = Py_TYPE(object);
   PyObject *module, *answer;
   int immutable;
-  if (!must_write) {
-    if (state->shortcuts.is_immutable == NULL) {
-      return 0;
-    }
-    answer = PyObject_CallFunctionObjArgs(state->shortcuts.is_immutable, object, (PyObject*)NULL);
-  } else if (PyCapsule_CheckExact(object) || type == state->tensor_type ||
-             core_is_numpy(state, type) || core_is_torch(state, type)) {
+  if ((tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0 || PyCapsule_CheckExact(object) ||
+      type == state->tensor_type || core_is_numpy(state, type) || core_is_torch(state, type)) {
     return 0;
-  } else {
-    module = PyImport_ImportModule("dlbridge._producers");
-    answer = module != NULL ? PyObject_CallMethod(module, "is_immutable", "O", object) : NULL;
-    Py_XDECREF(module);
   }
+  module = PyImport_ImportModule("dlbridge._producers");
+  answer = module != NULL ? PyObject_CallMethod(module, "is_immutable", "O", object) : NULL;
   immutable = answer != NULL ? PyObject_IsTrue(answer) : -1;
   Py_XDECREF(answer);
-  return immutable;
-}
-
-/* Marks the tensor of an immutable array as read-only, which its export does not record. A copy has
- * one owner. Releases the tensor on failure. */
-static int protect_immutable(CoreState* state, PyObject* object, int must_write,
-                             DLManagedTensorVersioned* tensor) {
-  int immutable;
-  if ((tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0) {
-    return 0;
-  }
-  immutable = is_immutable(state, object, must_write);
-  if (immutable == 1 && must_write) {
-    immutable = dlbridge_py_reject_(
-        PyExc_BufferError, DLBRIDGE_ERROR_POLICY, DLBRIDGE_RULE_NOT_WRITABLE,
-        "expected a writable tensor, found an array whose memory is immutable; use "
-        "copy=True");
-  }
+  Py_XDECREF(module);
   if (immutable == 1) {
-    tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY; /* the owner may add this flag */
-  } else if (immutable < 0) {
+    immutable = dlbridge_py_reject_immutable_();
+  }
+  if (immutable < 0) {
     dlbridge_py_release(tensor);
   }
-  return immutable < 0 ? -1 : 0;
+  return immutable;
 }
 
 static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
@@ -271,9 +248,7 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
     if (dlbridge_py_import(&state->py, args[0], &core_import_options, &tensor) < 0) {
       return import_foreign(state, args[0], NULL, NULL);
     }
-    return protect_immutable(state, args[0], 0, tensor) < 0
-               ? NULL
-               : core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
+    return core_tensor_new(state, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE);
   }
   if (read_import(&state->names, args + 1, keywords, &given) < 0) {
     return NULL;
@@ -281,9 +256,8 @@ static PyObject* from_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t
   if (dlbridge_py_import(&state->py, args[0], &given.how, &tensor) < 0) {
     return import_foreign(state, args[0], args + 1, keywords);
   }
-  if (protect_immutable(state, args[0],
-                        (given.policy.options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0,
-                        tensor) < 0) {
+  if ((given.policy.options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0 &&
+      check_writable(state, args[0], tensor) < 0) {
     return NULL;
   }
   if (given.read_only) {
@@ -746,8 +720,8 @@ PyMethodDef core_functions[] = {
      "The class of adapt's results, and the options of a call without any."},
     {"share_immutable", core_share_immutable, METH_O,
      "share_immutable($module, function, /)\n--\n\n"
-     "The function by which from_dlpack asks whether an array is immutable; None: it does not "
-     "ask."},
+     "The function that every extension's imports ask whether the arrays of a type are immutable; "
+     "None: none are."},
     {"shortcuts", core_shortcuts, METH_VARARGS,
      "shortcuts($module, level=..., /)\n--\n\n"
      "Which cases adapt and to answer without Python code: 2 all, 1 those of NumPy and PyTorch, 0 "

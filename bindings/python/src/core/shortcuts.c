@@ -175,11 +175,9 @@ PyObject* core_share_adapted(PyObject* module, PyObject* args) {
 }
 
 PyObject* core_share_immutable(PyObject* module, PyObject* function) {
-  CoreShortcuts* shortcuts = &core_state_of_module(module)->shortcuts;
-  PyObject* old = shortcuts->is_immutable;
-  shortcuts->is_immutable = function != Py_None ? Py_NewRef(function) : NULL;
-  Py_XDECREF(old);
-  return Py_NewRef(Py_None);
+  PyObject* registered = dlbridge_py_registered_();
+  (void)module;
+  return registered != NULL && PyList_Append(registered, function) == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
 PyObject* core_shortcuts(PyObject* module, PyObject* args) {

@@ -145,7 +145,6 @@ int core_state_traverse(CoreState* state, visitproc visit, void* arg) {
   Py_VISIT((PyObject*)shortcuts->torch_tensor);
   Py_VISIT((PyObject*)shortcuts->cupy_array);
   Py_VISIT(shortcuts->numpy_keywords);
-  Py_VISIT(shortcuts->is_immutable);
   Py_VISIT(shortcuts->version);
   return dlbridge_py_traverse(&state->py, visit, arg);
 }
@@ -158,7 +157,6 @@ static void clear_shortcuts(CoreShortcuts* shortcuts) {
   Py_CLEAR(shortcuts->torch_tensor);
   Py_CLEAR(shortcuts->cupy_array);
   Py_CLEAR(shortcuts->numpy_keywords);
-  Py_CLEAR(shortcuts->is_immutable);
   Py_CLEAR(shortcuts->version);
 }
 

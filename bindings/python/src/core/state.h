@@ -60,7 +60,6 @@ typedef struct {
   PyTypeObject* torch_tensor; /* torch.Tensor */
   PyTypeObject* cupy_array;   /* cupy.ndarray */
   PyObject* numpy_keywords;   /* NumPy's tuple of names for __dlpack__ */
-  PyObject* is_immutable;     /* asks whether a registered producer's array is; NULL: none is */
   PyObject* version;          /* the tuple that a consumer passed last, and its value */
   DLPackVersion version_value;
   /* 2: all shortcuts. 1: those of NumPy and PyTorch, since the program has registered facts about
