@@ -533,7 +533,10 @@ def _check_narrowing(answer: _Answer, options: Options) -> None:
 
 def _lay_out(answer: _Answer, options: Options) -> None:
     """Makes strides that the consumer accepts."""
-    framework, tensor = answer.framework, answer.tensor
+    framework = answer.framework
+    if framework.reads_unused_strides:
+        answer.tensor = _producers.with_usual_strides(answer.tensor)
+    tensor = answer.tensor
     own = tensor.__dlpack_device__()[0]
     if _consumers.takes_strides(framework, own, tensor.shape, tensor.strides):
         return

@@ -109,6 +109,8 @@ class Consumer:
     # It never writes to its arrays, so dropping READ_ONLY does no harm.
     immutable: bool = False
     strides: str = ANY
+    # It applies that to axes of at most one index too, whose strides lead nowhere.
+    reads_unused_strides: bool = False
     # The dtypes that it imports; None: any.
     dtypes: frozenset[str] | None = None
     # Dtypes that only newer versions import as they are, and whether the installed one does.
@@ -260,6 +262,7 @@ CONSUMERS = {
             newest=(1, 3),
             honours_read_only=True,
             strides=NOT_NEGATIVE,
+            reads_unused_strides=True,
             dtypes=frozenset((*INTEGERS, *FLOATS)),
         ),
         Consumer(
@@ -461,6 +464,8 @@ def takes_strides(
 ) -> bool:
     """Whether a consumer accepts this layout."""
     kind = strides_of(framework, device)
+    if framework.reads_unused_strides and min(strides, default=0) < 0:
+        return False
     if kind == ANY or 0 in shape:
         return True
     if kind == LAST_COMPACT:

@@ -243,18 +243,34 @@ def _has_read_only_array(value: Any) -> bool:
 
 
 def relabelled(
-    tensor: _core.Tensor, dtype: str | tuple[int, int, int], flags: int | None = None
+    tensor: _core.Tensor,
+    dtype: str | tuple[int, int, int],
+    flags: int | None = None,
+    strides: tuple[int, ...] | None = None,
 ) -> _core.Tensor:
-    """Wraps the memory of the tensor with another dtype of the same size, or with other flags."""
+    """Wraps the tensor's memory with another dtype of the same size, other flags or strides."""
     return _core.wrap(
         tensor,
         tensor.data_ptr + tensor.byte_offset,
         tensor.shape,
         dtype,
-        strides=tensor.strides,
+        strides=tensor.strides if strides is None else strides,
         device=tensor.__dlpack_device__(),
         tensor_flags=tensor.flags if flags is None else flags,
     )
+
+
+def with_usual_strides(tensor: _core.Tensor) -> _core.Tensor:
+    """The tensor with the strides of C order on axes of at most one index, if one is negative."""
+    empty = 0 in tensor.shape
+    axes = list(zip(tensor.shape, tensor.strides))
+    if not any(stride < 0 and (empty or extent == 1) for extent, stride in axes):
+        return tensor
+    strides, step = [], 1
+    for extent, stride in reversed(axes):
+        strides.append(step if empty or extent == 1 else stride)
+        step = strides[-1] * max(extent, 1)
+    return relabelled(tensor, tensor.dtype_triple, strides=tuple(reversed(strides)))
 
 
 def folded(tensor: _core.Tensor) -> _core.Tensor:

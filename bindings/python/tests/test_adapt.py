@@ -258,6 +258,30 @@ def test_one_copy_serves_two_reasons():
     assert len(adapted.report) == 1
 
 
+@pytest.mark.parametrize("strides", ["keep", "compact"])
+def test_negative_strides_that_lead_nowhere(strides):
+    """PyArrow rejects them, although an axis of one index needs no stride; nothing is copied."""
+    one = np.ones((1, 3), np.float32)[::-1]
+    empty = _core.wrap(None, 0, (0, 2), "float32", strides=(-1, -1))
+    for array, expected in ((one, (3, 1)), (one.T, (1, 1)), (empty, (2, 1)), (BASE.T, (1, 4))):
+        adapted = dlbridge.adapt(array, consumer="pyarrow", strides=strides)
+        tensor = _core.from_dlpack(adapted.__dlpack__(max_version=(1, 0)))
+        assert (tensor.shape, tensor.strides, tensor.readonly) == (array.shape, expected, False)
+        assert tensor.data_ptr == adapted.address and not adapted.copied
+        report = dlbridge.inspect(array)
+        assert (report.consumers["pyarrow"] is None) == (min(array.strides) >= 0)
+        assert report.consumers["torch"] is None and report.bridged["pyarrow"] is None
+    with pytest.raises(dlbridge.Rejection, match="strides='compact'"):
+        dlbridge.adapt(BASE[::-1], consumer="pyarrow").__dlpack__(max_version=(1, 0))
+
+
+def test_pyarrow_takes_an_axis_of_one_index_with_a_negative_stride():
+    pyarrow = pytest.importorskip("pyarrow")
+    array = np.ones((1, 3), np.float32)[::-1]
+    for options in ({}, {"strides": "compact"}):
+        assert dlbridge.to(array, pyarrow, **options).is_contiguous
+
+
 def test_byte_offset_is_folded():
     array = BASE.copy()
     tensor = _core.wrap(array, address(array), (2, 4), "float32", byte_offset=16)
