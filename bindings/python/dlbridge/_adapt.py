@@ -5,7 +5,7 @@ import dataclasses
 import operator
 from typing import Any, Literal
 
-from . import _consumers, _core, _producers
+from . import _consumers, _core, _foreign, _producers
 from ._constants import NEWEST_DLPACK
 from ._memory import is_choice, short
 
@@ -98,7 +98,7 @@ class Options:
                 expected = ", ".join(map(repr, words))
                 raise ValueError(f"expected {name} out of {expected}, found {short(given)}")
         if not is_choice(self.copy):
-            raise ValueError(f"expected copy to be None, True or False, found {short(self.copy)}")
+            raise TypeError(f"expected copy to be None, True or False, found {short(self.copy)}")
         if self.consumer is not None:
             _consumers.by_name(self.consumer)
         if self.device is not None:
@@ -139,6 +139,14 @@ def _imported(array: Any) -> _core.Tensor:
         return _producers.import_array(array)
     except BufferError as error:
         _explain(error)
+        raise
+
+
+def _detached(array: Any) -> Any:
+    try:
+        return _producers.detached(array)
+    except (RuntimeError, ValueError):
+        _imported(array)  # its error is one line, such as that of an uninitialized parameter
         raise
 
 
@@ -222,6 +230,8 @@ class Adapted(_core.Exporter):
         self._options = options
         self._tensor: _core.Tensor | None = None
         self._resolved: list[str] = []
+        if isinstance(array, type):
+            _foreign.check_no_class(array)
         self._array = self._prepared(array)
         try:
             _check_values(self._array)
@@ -233,7 +243,7 @@ class Adapted(_core.Exporter):
     def _prepared(self, array: Any) -> Any:
         """The array, detached and with its lazy operations applied where that is permitted."""
         if self._options.grad == "detach" and _producers.takes_part_in_gradients(array):
-            array = _producers.detached(array)
+            array = _detached(array)
         marks = _producers.lazy_marks(array) if self._options.lazy == "resolve" else []
         if marks:
             array = _producers.resolved(array)

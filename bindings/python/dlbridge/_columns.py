@@ -186,16 +186,19 @@ def _pyarrow(x: Any) -> Any:
     """The only chunk of a ChunkedArray; arrays and tensors speak DLPack, and reject some dtypes."""
     if type(x).__name__ in ("Table", "RecordBatch"):
         raise _of_columns(x, "x.column(name)", whole=False)
-    if not hasattr(x, "null_count"):
-        raise _not_an_array(x, "without DLPack", "an Array or a Tensor")
     chunks = getattr(x, "num_chunks", None)
     if chunks not in (None, 1):
         raise _of_chunks(x, chunks, "x.combine_chunks()")
-    if not _is_primitive(x.type):
-        raise _arrow_error(x, x.type, "x" if chunks is None else "x.chunk(0)")
-    if x.null_count:
-        raise _with_nulls(x, x.null_count, "x.fill_null(value) or x.drop_null()", TypeError)
-    return x.chunk(0) if chunks else None
+    array = x if chunks is None else x.chunk(0)
+    if hasattr(array, "null_count"):
+        if not _is_primitive(array.type):
+            raise _arrow_error(x, array.type, "x" if chunks is None else "x.chunk(0)")
+        if array.null_count:
+            remedy = "x.fill_null(value) or x.drop_null()"
+            raise _with_nulls(x, array.null_count, remedy, TypeError)
+    elif chunks is None:
+        raise _not_an_array(x, "without DLPack", "an Array or a Tensor")
+    return None if chunks is None else array
 
 
 def _is_primitive(kind: Any) -> bool:

@@ -25,10 +25,13 @@ def imported(x: Any, options: dict[str, Any]) -> Tensor | None:
 
     from_dlpack calls it if the import of `x` was a TypeError, or if NumPy does not export it.
     """
+    if isinstance(x, type):
+        check_no_class(x)
+        return None
     registered = _ml_dtypes.tensor_of(x)
     if registered is not None:
         return from_dlpack(registered, **options)
-    read = None if isinstance(x, type) else reader_of(x)
+    read = reader_of(x)
     if _speaks_dlpack(x):
         if read is not None and hasattr(x, "null_count"):
             read(x)  # an array of PyArrow, whose own errors name no remedy
@@ -38,10 +41,30 @@ def imported(x: Any, options: dict[str, Any]) -> Tensor | None:
         return from_dlpack(column, **options)
     if _has_buffer(x):
         return None
-    raise NoDLPackError(
-        "expected an object that supports DLPack (__dlpack__, an exchange table, or a DLPack "
-        f"capsule), found an instance of {type(x)!r}"
-    )
+    raise NoDLPackError(f"{_EXPECTED}, found an instance of {type(x)!r}{_hint(x)}")
+
+
+_EXPECTED = (
+    "expected an object that supports DLPack (__dlpack__, an exchange table, or a DLPack capsule)"
+)
+
+
+def check_no_class(kind: type) -> None:
+    """Rejects a class, unless its own class speaks DLPack: its methods need an object."""
+    if not hasattr(type(kind), "__dlpack__"):
+        raise NoDLPackError(f"{_EXPECTED}, found the class {kind!r}: pass an object of it")
+
+
+def _hint(x: Any) -> str:
+    """What a message adds about an object whose import failed."""
+    if hasattr(type(x), "__dlpack__"):
+        try:
+            x.__dlpack__  # noqa: B018 a property, which hides its own error
+        except AttributeError as error:
+            return f", whose __dlpack__ raises {type(error).__name__}: {error}"
+    if hasattr(x, "__array_interface__") or hasattr(x, "__cuda_array_interface__"):
+        return "; pass dlbridge.from_interface(x)"
+    return ""
 
 
 def _has_buffer(x: Any) -> bool:

@@ -625,7 +625,7 @@ WRAPS = [
     ((b"", 64, (-1,), "float32"), {}, BufferError, "negative"),
     ((b"", 64, 3, "float32"), {}, TypeError, "sequence of integers"),
     ((b"", 64, "12", "float32"), {}, TypeError, "sequence of integers"),
-    ((b"", 64, (1.5,), "float32"), {}, TypeError, "float"),
+    ((b"", 64, (1.5,), "float32"), {}, TypeError, "sequence of integers"),
     ((b"", 64, (1,) * 1025, "float32"), {}, ValueError, "1024"),
     ((b"", 64, (1,) * 65, "float32"), {}, BufferError, "ndim"),
     ((b"", 64, (2,), "float33x"), {}, ValueError, "expected"),

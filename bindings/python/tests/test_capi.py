@@ -229,6 +229,7 @@ def test_import_by_each_option(probe):
         with pytest.raises(BufferError) as caught:
             imported(probe, Producer(flags=1 << 5), options)
         assert caught.value.rule == "FLAGS_UNKNOWN"
+        assert str(caught.value).endswith("; clear the bit")
         assert imported(probe, Producer(), options)[0] == (2, 3)
     assert imported(probe, Producer(), ALWAYS)[1] == producers.IS_COPIED
     assert imported(probe, Producer(), NEVER, device=1)[1] == 0

@@ -263,6 +263,15 @@ def test_vouching_for_a_legacy_tensor(plain):
     )
 
 
+def test_the_remedy_is_one_of_python(plain):
+    frozen = ROWS.copy()
+    frozen.flags.writeable = False
+    for take, x in ((plain.negate, frozen), (plain.negate, np.broadcast_to(frozen[0], (2, 3)))):
+        text = str(rejected(take, x))
+        assert text.endswith("; pass a copy, dlbridge.from_dlpack(x, copy=True)")
+        take(dlbridge.from_dlpack(x, copy=True))
+
+
 @pytest.mark.usefixtures("registry")
 def test_arrays_of_a_registered_immutable_producer(plain):
     array = type("Array", (Producer,), {"__module__": "mine"})()

@@ -58,7 +58,7 @@ static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, 
       dlbridge_validate(&out->tensor, out->tensor_flags,
                         dlbridge_py_needed_(options, &out->tensor, out->tensor_flags),
                         &error) != DLBRIDGE_OK) {
-    return dlbridge_py_raise(&error);
+    return dlbridge_py_raise_to_caller_(&error);
   }
   return dlbridge_py_order_(type->table, &out->tensor, options);
 }

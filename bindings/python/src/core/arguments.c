@@ -35,8 +35,13 @@ int core_positional(const char* function, Py_ssize_t found, Py_ssize_t least, Py
   if (found >= least && found <= most) {
     return 0;
   }
-  PyErr_Format(PyExc_TypeError, "%s() takes %zd to %zd positional arguments, found %zd", function,
-               least, most, found);
+  if (least == most) {
+    PyErr_Format(PyExc_TypeError, "%s() takes %zd positional argument%s, found %zd", function, most,
+                 most == 1 ? "" : "s", found);
+  } else {
+    PyErr_Format(PyExc_TypeError, "%s() takes %zd to %zd positional arguments, found %zd", function,
+                 least, most, found);
+  }
   return -1;
 }
 
@@ -233,13 +238,19 @@ int core_read_unsigned(PyObject* value, const char* what, uint64_t* out) {
   return 0;
 }
 
-static int read_extent(PyObject* sequence, Py_ssize_t index, int64_t* out) {
+static int expected_integers(const char* what, PyObject* found) {
+  PyErr_Format(PyExc_TypeError, "expected %s to be a sequence of integers, found %R", what, found);
+  return -1;
+}
+
+static int read_extent(PyObject* sequence, const char* what, Py_ssize_t index, int64_t* out) {
   int status;
   PyObject* item = PySequence_GetItem(sequence, index);
   if (item == NULL) {
     return -1;
   }
-  status = core_read_integer(item, "integers of 64 bits", out);
+  status = PyIndex_Check(item) ? core_read_integer(item, "integers of 64 bits", out)
+                               : expected_integers(what, sequence);
   Py_DECREF(item);
   return status;
 }
@@ -247,9 +258,7 @@ static int read_extent(PyObject* sequence, Py_ssize_t index, int64_t* out) {
 int core_read_extents(PyObject* value, const char* what, int64_t** out, int32_t* count) {
   Py_ssize_t i, size;
   if (!PySequence_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value)) {
-    PyErr_Format(PyExc_TypeError, "expected %s to be a sequence of integers, found %R", what,
-                 value);
-    return -1;
+    return expected_integers(what, value);
   }
   size = PySequence_Size(value);
   if (size < 0) {
@@ -265,7 +274,7 @@ int core_read_extents(PyObject* value, const char* what, int64_t** out, int32_t*
     return -1;
   }
   for (i = 0; i < size; ++i) {
-    if (read_extent(value, i, &(*out)[i]) < 0) {
+    if (read_extent(value, what, i, &(*out)[i]) < 0) {
       PyMem_Free(*out);
       *out = NULL;
       return -1;

@@ -54,6 +54,12 @@ int core_read_ndim(PyObject* value, CoreLimits* out) {
   return 0;
 }
 
+static int expected_shape(PyObject* found) {
+  PyErr_Format(PyExc_TypeError,
+               "expected shape to be a sequence of integers, None for any, found %R", found);
+  return -1;
+}
+
 static int read_extent(PyObject* item, int64_t* out) {
   *out = -1;
   if (item == Py_None) {
@@ -76,7 +82,8 @@ static int read_item(PyObject* sequence, Py_ssize_t index, int64_t* out) {
   if (item == NULL) {
     return -1;
   }
-  status = read_extent(item, out);
+  status =
+      item == Py_None || PyIndex_Check(item) ? read_extent(item, out) : expected_shape(sequence);
   Py_DECREF(item);
   return status;
 }
@@ -84,9 +91,7 @@ static int read_item(PyObject* sequence, Py_ssize_t index, int64_t* out) {
 int core_read_shape(PyObject* value, CoreLimits* out) {
   Py_ssize_t i, size;
   if (!PySequence_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value)) {
-    PyErr_Format(PyExc_TypeError,
-                 "expected shape to be a sequence of integers, None for any, found %R", value);
-    return -1;
+    return expected_shape(value);
   }
   size = PySequence_Size(value);
   if (size < 0) {

@@ -11,9 +11,12 @@
 #error "include messages.h before cpython_api.h"
 #endif
 #define dlbridge_py_raise dlbridge_py_raise_as_in_c_
+#define dlbridge_py_raise_to_caller_ dlbridge_py_raise_to_any_caller_
 #include "dlbridge/cpython/errors.h"
 #undef dlbridge_py_raise
 #define dlbridge_py_raise core_raise
+#undef dlbridge_py_raise_to_caller_
+#define dlbridge_py_raise_to_caller_ core_raise
 
 /* Raises `error`; returns -1. Its remedy names keywords of this package instead of functions and
  * options of C. */
