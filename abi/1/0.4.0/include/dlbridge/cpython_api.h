@@ -28,7 +28,8 @@
  * READ_ONLY. Implement __dlpack__ by dlbridge_py_dlpack: it gives the memory of a read-only tensor only
  * to consumers that are known to keep READ_ONLY, and copies on request. An exchange table refuses
  * read-only tensors; one offered by dlbridge_py_offer_keeping exports them, for consumers that keep the
- * flag.
+ * flag. Arrays whose producer the program has registered as immutable, by register_producer of the
+ * Python package, are imported and borrowed as read-only ones.
  *
  * ERRORS. A function that fails returns -1 or NULL with an exception set. Exceptions of a producer pass
  * through unchanged. The library raises BufferError (a broken or rejected tensor), TypeError (an object
@@ -55,6 +56,7 @@
 #include "dlbridge/cpython/guards.h"
 #include "dlbridge/cpython/streams.h"
 #include "dlbridge/cpython/table.h"
+#include "dlbridge/cpython/immutable.h"
 #include "dlbridge/cpython/import.h"
 #include "dlbridge/cpython/borrow.h"
 #include "dlbridge/cpython/export.h"

@@ -40,7 +40,8 @@
  *   - smaller than the first version, or above 4096: DLBRIDGE_ERROR_INVALID_ARGUMENT
  *   - larger than this library knows, with a byte that is not zero in the unknown tail of a struct
  *     that the caller fills: DLBRIDGE_ERROR_TOO_NEW, as for an option bit above 7 that this library
- *     does not know and for newer values of an enumeration
+ *     does not know and for newer values of an enumeration in a struct (in a context entry:
+ *     DLBRIDGE_ERROR_INVALID_ARGUMENT)
  *   - structs that the library fills are written up to the smaller of both sizes, and `struct_size`
  *     is then the number of bytes that were filled.
  * ZERO IS THE DEFAULT. A struct whose fields are all zero except `struct_size` means the same as a NULL
@@ -221,7 +222,8 @@ enum {
   DLBRIDGE_RULE_COUNT_OVERFLOW = 16,
   /** The packed size in bytes fits 63 bits (dlbridge). */
   DLBRIDGE_RULE_SIZE_OVERFLOW = 17,
-  /** The offsets of the first and last byte fit 63 bits and a sign (dlbridge). */
+  /** The offsets of the first and last element, and of their bytes, fit 63 bits and a sign
+   * (dlbridge). */
   DLBRIDGE_RULE_OFFSET_OVERFLOW = 18,
   /** data is not NULL unless the tensor is empty (DLPack). */
   DLBRIDGE_RULE_DATA_NULL = 19,
@@ -304,7 +306,7 @@ typedef struct DLBridgeError {
 /** Version of the library that is loaded, as major * 10000 + minor * 100 + patch. \since 0.3.0 */
 DLBRIDGE_API uint32_t dlbridge_version(void);
 
-/** The same as text, such as "0.3.0"; static, never NULL. \since 0.3.0 */
+/** As dlbridge_version, as text such as "0.3.0"; static, never NULL. \since 0.3.0 */
 DLBRIDGE_API const char* dlbridge_version_string(void);
 
 /** Newest DLPack release that the library knows. \since 0.3.0 */
@@ -401,7 +403,7 @@ typedef struct DLBridgeLayout {
 /** Static initialiser. \since 0.3.0 */
 #define DLBRIDGE_LAYOUT_INIT {sizeof(DLBridgeLayout), 0, 0, 0, DLBRIDGE_NO, 0, 0, 0, 0, 0, 0, 0, 0}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_LAYOUT_INIT. \since 0.3.0 */
 static inline DLBridgeLayout dlbridge_layout_init(void) {
   DLBridgeLayout value = DLBRIDGE_LAYOUT_INIT;
   return value;
@@ -409,7 +411,8 @@ static inline DLBridgeLayout dlbridge_layout_init(void) {
 
 /** Describes the layout of `tensor`; `tensor_flags` are those of its versioned struct, or 0. Reads shape
  * and strides. Rejects a tensor without a layout (rules on ndim, dtype bits and lanes, shape, overflow).
- * Accepts any device, id, data pointer and version. Any tensor error. \since 0.3.0 */
+ * Accepts any device, id, data pointer and version, and lanes of scalable vectors (0x8000 and above),
+ * which it counts as that many lanes. Any tensor error. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_layout(const DLTensor* tensor, uint64_t tensor_flags,
                                             DLBridgeLayout* out, DLBridgeError* error);
 
@@ -537,7 +540,7 @@ typedef struct DLBridgePolicy {
 #define DLBRIDGE_POLICY_INIT \
   {sizeof(DLBridgePolicy), 0, {0, 0}, 0, 0, 0, 0, 0, 0, NULL, 0, NULL, 0, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_POLICY_INIT. \since 0.3.0 */
 static inline DLBridgePolicy dlbridge_policy_init(void) {
   DLBridgePolicy value = DLBRIDGE_POLICY_INIT;
   return value;
@@ -548,12 +551,13 @@ static inline DLBridgePolicy dlbridge_policy_init(void) {
 DLBRIDGE_API DLBridgeStatus dlbridge_validate(const DLTensor* tensor, uint64_t tensor_flags,
                                               const DLBridgePolicy* policy, DLBridgeError* error);
 
-/** The same for a legacy tensor, which has no flags. \since 0.3.0 */
+/** As dlbridge_validate, for a legacy tensor, which has no flags. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_validate_legacy(const DLManagedTensor* tensor,
                                                      const DLBridgePolicy* policy,
                                                      DLBridgeError* error);
 
-/** The same for a versioned tensor. If its major is not 1, only `version` is read. \since 0.3.0 */
+/** As dlbridge_validate, for a versioned tensor. If its major is not 1, only `version` is read.
+ * \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_validate_versioned(const DLManagedTensorVersioned* tensor,
                                                         const DLBridgePolicy* policy,
                                                         DLBridgeError* error);
@@ -613,7 +617,7 @@ typedef struct DLBridgeAllocator {
 /** Static initialiser; both functions must be set. \since 0.3.0 */
 #define DLBRIDGE_ALLOCATOR_INIT {sizeof(DLBridgeAllocator), 0, NULL, NULL, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_ALLOCATOR_INIT. \since 0.3.0 */
 static inline DLBridgeAllocator dlbridge_allocator_init(void) {
   DLBridgeAllocator value = DLBRIDGE_ALLOCATOR_INIT;
   return value;
@@ -676,7 +680,7 @@ typedef struct DLBridgeConvertOptions {
 #define DLBRIDGE_CONVERT_OPTIONS_INIT \
   {sizeof(DLBridgeConvertOptions), 0, {0, 0}, 0, NULL, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_CONVERT_OPTIONS_INIT. \since 0.3.0 */
 static inline DLBridgeConvertOptions dlbridge_convert_options_init(void) {
   DLBridgeConvertOptions value = DLBRIDGE_CONVERT_OPTIONS_INIT;
   return value;
@@ -726,7 +730,8 @@ DLBRIDGE_API DLBridgeStatus dlbridge_release(void* tensor, DLBridgeKind kind);
 /** Calls the deleter of `tensor`, where it has one. NULL is accepted. \since 0.3.0 */
 DLBRIDGE_API void dlbridge_release_legacy(DLManagedTensor* tensor);
 
-/** The same for a versioned tensor of any major: nothing after `deleter` is read. \since 0.3.0 */
+/** As dlbridge_release_legacy, for a versioned tensor of any major: nothing after `deleter` is read.
+ * \since 0.3.0 */
 DLBRIDGE_API void dlbridge_release_versioned(DLManagedTensorVersioned* tensor);
 
 /** Converts a legacy tensor to a versioned one. Copies data only with DLBRIDGE_CONVERT_COPY.
@@ -742,8 +747,9 @@ DLBRIDGE_API DLBridgeStatus dlbridge_upgrade(DLManagedTensor* source,
 typedef struct DLBridgeStorage {
   uint32_t struct_size; /**< sizeof(DLBridgeStorage) */
   uint32_t options;     /**< 0 */
-  void* memory;         /**< Aligned to 16 bytes, apart from the source; must stay until `release`
-                             ran, or the tensor ended. */
+  void* memory;         /**< Aligned to 16 bytes, apart from the source's struct, shape and strides
+                             (checked) and its data (not checked); must stay until `release` ran, or
+                             the tensor ended. */
   size_t size;          /**< At least dlbridge_upgrade_storage_size(ndim). */
   /** Called once when the storage is free again, on the thread of the last release, after the source's
    * deleter; may be NULL. */
@@ -754,7 +760,7 @@ typedef struct DLBridgeStorage {
 /** Static initialiser; `memory` must be set. \since 0.3.0 */
 #define DLBRIDGE_STORAGE_INIT {sizeof(DLBridgeStorage), 0, NULL, 0, NULL, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_STORAGE_INIT. \since 0.3.0 */
 static inline DLBridgeStorage dlbridge_storage_init(void) {
   DLBridgeStorage value = DLBRIDGE_STORAGE_INIT;
   return value;
@@ -778,7 +784,7 @@ DLBRIDGE_API DLBridgeStatus dlbridge_upgrade_into(DLManagedTensor* source,
 /** Upgrades `count` tensors, all or nothing. Success: as dlbridge_upgrade for each. Failure: all
  * sources are the caller's and untouched, `outs` is unwritten, and `*failed`, unless NULL, is the
  * index of the tensor that was rejected (`count` where none caused it). A tensor given twice is an
- * invalid argument. COPY is an invalid argument. \since 0.3.0 */
+ * invalid argument. COPY is an invalid argument. `outs` may overlap `sources`. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_upgrade_many(DLManagedTensor* const* sources, size_t count,
                                                   const DLBridgeConvertOptions* options,
                                                   DLManagedTensorVersioned** outs, size_t* failed,
@@ -816,7 +822,7 @@ typedef struct DLBridgeViewSpec {
 /** Static initialiser. \since 0.3.0 */
 #define DLBRIDGE_VIEW_SPEC_INIT {sizeof(DLBridgeViewSpec), 0, 0, {0, 0, 0}, NULL, NULL, 0}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_VIEW_SPEC_INIT. \since 0.3.0 */
 static inline DLBridgeViewSpec dlbridge_view_spec_init(void) {
   DLBridgeViewSpec value = DLBRIDGE_VIEW_SPEC_INIT;
   return value;
@@ -858,7 +864,7 @@ typedef struct DLBridgeAllocateSpec {
   {sizeof(DLBridgeAllocateSpec), 0, NULL, 0, {0, 0, 0}, DLBRIDGE_NO_DEVICE, 0, 0, \
    {0, 0}, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_ALLOCATE_SPEC_INIT. \since 0.3.0 */
 static inline DLBridgeAllocateSpec dlbridge_allocate_spec_init(void) {
   DLBridgeAllocateSpec value = DLBRIDGE_ALLOCATE_SPEC_INIT;
   return value;
@@ -986,7 +992,7 @@ typedef struct DLBridgeBackendInfo {
 #define DLBRIDGE_BACKEND_INFO_INIT \
   {sizeof(DLBridgeBackendInfo), 0, DLBRIDGE_BACKEND_NONE, 0, 0, 0, {0}, {0}, {0}, {0}}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_BACKEND_INFO_INIT. \since 0.3.0 */
 static inline DLBridgeBackendInfo dlbridge_backend_info_init(void) {
   DLBridgeBackendInfo value = DLBRIDGE_BACKEND_INFO_INIT;
   return value;
@@ -1026,7 +1032,7 @@ typedef struct DLBridgeBuffer {
 /** Static initialiser: nothing is set. \since 0.3.0 */
 #define DLBRIDGE_BUFFER_INIT {DLBRIDGE_BACKEND_NONE, 0, 0, 0, 0}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_BUFFER_INIT. \since 0.3.0 */
 static inline DLBridgeBuffer dlbridge_buffer_init(void) {
   DLBridgeBuffer value = DLBRIDGE_BUFFER_INIT;
   return value;
@@ -1094,7 +1100,7 @@ typedef struct DLBridgePointerInfo {
   {sizeof(DLBridgePointerInfo), 0, DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, \
    0, 0, 0, 0}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_POINTER_INFO_INIT. \since 0.3.0 */
 static inline DLBridgePointerInfo dlbridge_pointer_info_init(void) {
   DLBridgePointerInfo value = DLBRIDGE_POINTER_INFO_INIT;
   return value;
@@ -1168,7 +1174,7 @@ typedef struct DLBridgeWrapSpec {
   {sizeof(DLBridgeWrapSpec), 0, NULL, NULL, {DLBRIDGE_BACKEND_NONE, 0, 0, 0, 0}, 0, 0, \
    DLBRIDGE_NO_DEVICE, 0, {0, 0, 0}, 0, {0, 0}, NULL, NULL, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_WRAP_SPEC_INIT. \since 0.3.0 */
 static inline DLBridgeWrapSpec dlbridge_wrap_spec_init(void) {
   DLBridgeWrapSpec value = DLBRIDGE_WRAP_SPEC_INIT;
   return value;
@@ -1186,9 +1192,9 @@ static inline DLBridgeWrapSpec dlbridge_wrap_spec_init(void) {
 DLBRIDGE_API DLBridgeStatus dlbridge_wrap(const DLBridgeWrapSpec* spec,
                                           DLManagedTensorVersioned** out, DLBridgeError* error);
 
-/** The same as a legacy tensor; `version` must be {0, 0}. Flags and codes that legacy cannot record are
- * rejected (rules LEGACY_*), except IS_COPIED, which is dropped. Upgrading the result restores all
- * flags. \since 0.3.0 */
+/** As dlbridge_wrap, but makes a legacy tensor; `version` must be {0, 0}. Flags and codes that legacy
+ * cannot record are rejected (rules LEGACY_*), except IS_COPIED, which is dropped. Upgrading the result
+ * restores all flags. \since 0.3.0 */
 DLBRIDGE_API DLBridgeStatus dlbridge_wrap_legacy(const DLBridgeWrapSpec* spec, DLManagedTensor** out,
                                                  DLBridgeError* error);
 
@@ -1227,7 +1233,7 @@ typedef struct DLBridgeStream {
 /** Static initialiser: nothing is set. \since 0.3.0 */
 #define DLBRIDGE_STREAM_INIT {DLBRIDGE_BACKEND_NONE, 0, DLBRIDGE_NO_DEVICE, 0, 0, 0}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_STREAM_INIT. \since 0.3.0 */
 static inline DLBridgeStream dlbridge_stream_init(void) {
   DLBridgeStream value = DLBRIDGE_STREAM_INIT;
   return value;
@@ -1318,7 +1324,7 @@ typedef struct DLBridgeContextEntry {
   {sizeof(DLBridgeContextEntry), DLBRIDGE_BACKEND_NONE, DLBRIDGE_NO_DEVICE, 0, 0, 0, 0, \
    0, 0, 0, {0}, NULL, NULL, {0, 0, 0, 0}}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_CONTEXT_ENTRY_INIT. \since 0.3.0 */
 static inline DLBridgeContextEntry dlbridge_context_entry_init(void) {
   DLBridgeContextEntry value = DLBRIDGE_CONTEXT_ENTRY_INIT;
   return value;
@@ -1401,7 +1407,8 @@ typedef struct DLBridgeCopySpec {
   DLBridgeStream stream;              /**< Queue that orders the copy after earlier work on it; kind 0:
                                            all work on the source is done, and the library chooses the
                                            driver's queue. */
-  DLBridgeBuffer target;              /**< Memory of the caller's; all zero: allocate. */
+  DLBridgeBuffer target;              /**< Memory of the caller's, apart from all bytes between the
+                                           first and the last of the source; all zero: allocate. */
   uint64_t target_offset;             /**< Bytes from the handle to the copy. */
   uint64_t target_size;               /**< Bytes at the handle; 0 without a target. */
   /** As in DLBridgeWrapSpec, for memory of the caller's; may be NULL. */
@@ -1420,7 +1427,7 @@ typedef struct DLBridgeCopySpec {
   {sizeof(DLBridgeCopySpec), 0, DLBRIDGE_NO_DEVICE, DLBRIDGE_STREAM_INIT, DLBRIDGE_BUFFER_INIT, 0, \
    0, NULL, NULL, NULL, 0, {0, 0}, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_COPY_SPEC_INIT. \since 0.3.0 */
 static inline DLBridgeCopySpec dlbridge_copy_spec_init(void) {
   DLBridgeCopySpec value = DLBRIDGE_COPY_SPEC_INIT;
   return value;
@@ -1527,7 +1534,7 @@ typedef struct DLBridgeIpcExportSpec {
 /** Static initialiser. \since 0.3.0 */
 #define DLBRIDGE_IPC_EXPORT_SPEC_INIT {sizeof(DLBridgeIpcExportSpec), 0, NULL, 0, NULL, 0, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_IPC_EXPORT_SPEC_INIT. \since 0.3.0 */
 static inline DLBridgeIpcExportSpec dlbridge_ipc_export_spec_init(void) {
   DLBridgeIpcExportSpec value = DLBRIDGE_IPC_EXPORT_SPEC_INIT;
   return value;
@@ -1544,7 +1551,7 @@ typedef struct DLBridgeIpcSizes {
 /** Static initialiser. \since 0.3.0 */
 #define DLBRIDGE_IPC_SIZES_INIT {sizeof(DLBridgeIpcSizes), 0, 0, 0}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_IPC_SIZES_INIT. \since 0.3.0 */
 static inline DLBridgeIpcSizes dlbridge_ipc_sizes_init(void) {
   DLBridgeIpcSizes value = DLBRIDGE_IPC_SIZES_INIT;
   return value;
@@ -1581,7 +1588,7 @@ typedef struct DLBridgeIpcImportSpec {
 #define DLBRIDGE_IPC_IMPORT_SPEC_INIT \
   {sizeof(DLBridgeIpcImportSpec), 0, NULL, 0, NULL, 0, NULL, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_IPC_IMPORT_SPEC_INIT. \since 0.3.0 */
 static inline DLBridgeIpcImportSpec dlbridge_ipc_import_spec_init(void) {
   DLBridgeIpcImportSpec value = DLBRIDGE_IPC_IMPORT_SPEC_INIT;
   return value;

@@ -78,7 +78,7 @@ static inline int dlbridge_py_accept_(void* tensor, DLBridgeKind kind,
       *out = (DLManagedTensorVersioned*)tensor;
     }
   }
-  return status == DLBRIDGE_OK ? 0 : dlbridge_py_raise(&error);
+  return status == DLBRIDGE_OK ? 0 : dlbridge_py_raise_to_caller_(&error);
 }
 
 /* Rejects a capsule without a live tensor, with the reason. */

@@ -188,7 +188,8 @@ static inline int dlbridge_py_mentions_keyword_(PyObject* exception) {
 
 /* Returns 1 if a TypeError is about the keywords of the call. CPython raises it before the producer's
  * code runs, so without a traceback; a producer that forwards its arguments adds its frame, and the
- * message still names the keyword. A TypeError of the producer's own code is not about them. */
+ * message still names the keyword. Any other TypeError raised inside the producer's code is not about
+ * keywords. */
 static inline int dlbridge_py_is_unknown_keyword_(PyObject* exception) {
   PyObject* traceback = PyException_GetTraceback(exception);
   const int ran = traceback != NULL;

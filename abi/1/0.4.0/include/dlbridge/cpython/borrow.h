@@ -29,7 +29,7 @@ static inline int dlbridge_py_is_not_lent_(void) {
 /* Borrows a tensor through the exchange table. Returns as dlbridge_py_by_table_. */
 static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, PyObject* object,
                                     const DLBridgePyImportOptions* options, DLBridgePyBorrowed* out) {
-  int status;
+  int status, immutable;
   DLBridgeError error;
   if (type->table->dltensor_from_py_object_no_sync(object, &out->tensor) != 0) {
     dlbridge_py_table_failed_(Py_TYPE(object));
@@ -39,32 +39,31 @@ static inline int dlbridge_py_lend_(DLBridgePy* py, const DLBridgePyType* type, 
   if (out->tensor.dtype.bits < 8) {
     return 0; /* only an owner's flags record whether these elements are padded */
   }
-  status = dlbridge_py_guard_(py, object, type->guard, out->tensor.dtype.code);
+  status = dlbridge_py_guard_dtype_(py, object, type->guard, &out->tensor.dtype);
   if (status != 1) {
     return status;
   }
+  immutable = dlbridge_py_is_immutable_(py, Py_TYPE(object));
+  if (immutable < 0) {
+    return -1;
+  }
   /* A borrowed tensor has no flags. torch never marks a tensor read-only, and types with
    * __dlbridge_c_exchange_api__ do not lend read-only ones. */
-  out->tensor_flags = type->guard == DLBRIDGE_PY_GUARD_TORCH ||
-                              type->guard == DLBRIDGE_PY_GUARD_KEEPS ||
-                              (options->options & DLBRIDGE_PY_VOUCH_WRITABLE) != 0
+  out->tensor_flags = !immutable && (type->guard == DLBRIDGE_PY_GUARD_TORCH ||
+                                     type->guard == DLBRIDGE_PY_GUARD_KEEPS ||
+                                     (options->options & DLBRIDGE_PY_VOUCH_WRITABLE) != 0)
                           ? 0
                           : DLPACK_FLAG_BITMASK_READ_ONLY;
   if ((options->options & DLBRIDGE_PY_SKIP_VALIDATION) == 0 &&
       dlbridge_validate(&out->tensor, out->tensor_flags,
                         dlbridge_py_needed_(options, &out->tensor, out->tensor_flags),
                         &error) != DLBRIDGE_OK) {
-    return dlbridge_py_raise(&error);
+    return dlbridge_py_raise_to_caller_(&error);
   }
   return dlbridge_py_order_(type->table, &out->tensor, options);
 }
 
-/* Returns 1 if the policy requires a writable tensor; only an owned tensor records that. */
-static inline int dlbridge_py_must_write_(const DLBridgePyImportOptions* options) {
-  return options->policy != NULL && (options->policy->options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0;
-}
-
-/* Borrows through the table, or else imports. */
+/* Borrows through the table, or else imports. Only an owned tensor records that it is writable. */
 static inline int dlbridge_py_borrow_object_(DLBridgePy* py, PyObject* object,
                                              const DLBridgePyImportOptions* options,
                                              DLBridgePyBorrowed* out) {

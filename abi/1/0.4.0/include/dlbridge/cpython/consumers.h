@@ -23,11 +23,9 @@ enum {
   DLBRIDGE_PY_CONSUMER_NEVER_WRITES = 2 /**< Its arrays are immutable. */
 };
 
-/* The interpreter's list of consumers, shared by all extensions: (names of keywords, title, what is
- * known, the function that was probed or None). The names are None if no tuple identifies it. Entries
- * are never removed, so borrowed references to them stay valid. Returns a borrowed reference. */
-static inline PyObject* dlbridge_py_consumers_(void) {
-  static const char key[] = "dlbridge.consumers";
+/* A list of the interpreter that all extensions share. Entries are never removed, so borrowed references
+ * to them stay valid. Returns a borrowed reference. */
+static inline PyObject* dlbridge_py_shared_list_(const char* key) {
   PyObject *fresh, *found;
   PyObject* places = PyInterpreterState_GetDict(PyInterpreterState_Get());
   if (places == NULL) {
@@ -43,6 +41,12 @@ static inline PyObject* dlbridge_py_consumers_(void) {
   Py_XDECREF(fresh);
   Py_XDECREF(found); /* the dictionary holds it */
   return found;
+}
+
+/* The consumers: (names of keywords, title, what is known, the function that was probed or None). The
+ * names are None if no tuple identifies it. Borrowed. */
+static inline PyObject* dlbridge_py_consumers_(void) {
+  return dlbridge_py_shared_list_("dlbridge.consumers");
 }
 
 static inline int dlbridge_py_add_consumer_(PyObject* consumers, PyObject* names, const char* title,
@@ -235,8 +239,8 @@ static inline void dlbridge_py_probe_(PyObject* consumers, const DLBridgePyProbe
   PyErr_Clear();
 }
 
-/* Returns 1 if this from_dlpack of a consumer was probed: the module's function may be replaced, for a
- * while or for good. After several replacements, the consumer is not probed again. */
+/* Returns 1 if this from_dlpack was probed. A module may replace the function, so each one is probed
+ * until several replacements were seen. */
 static inline int dlbridge_py_was_probed_(PyObject* consumers, const char* title, PyObject* importer) {
   int probed = 0;
   Py_ssize_t i;

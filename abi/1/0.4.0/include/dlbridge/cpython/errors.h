@@ -91,6 +91,41 @@ static inline int dlbridge_py_raise(const DLBridgeError* error) {
       error->status, error->rule, error->axis, error->native_code);
 }
 
+/* The message for a program in Python that passed a tensor: its remedy names nothing of C. */
+static inline PyObject* dlbridge_py_text_for_caller_(const DLBridgeError* error) {
+  /* clang-format off */
+  static const char* const of_c[] = {"; conversions can set DLBRIDGE_", "; policies can set DLBRIDGE_",
+                                     ", or set DLBRIDGE_", " with dlbridge_copy"};
+  /* clang-format on */
+  const DLBridgeRule rule = error->rule;
+  const int copy_helps = rule == DLBRIDGE_RULE_NOT_WRITABLE || rule == DLBRIDGE_RULE_CONTIGUITY ||
+                         rule == DLBRIDGE_RULE_ALIGNMENT || rule == DLBRIDGE_RULE_NEGATIVE_STRIDE ||
+                         rule == DLBRIDGE_RULE_ZERO_STRIDE || rule == DLBRIDGE_RULE_SELF_OVERLAP;
+  const char* end = copy_helps ? strstr(error->message, "; ") : NULL;
+  PyObject *kept, *text;
+  size_t i;
+  for (i = 0; !copy_helps && end == NULL && i < sizeof of_c / sizeof *of_c; ++i) {
+    end = strstr(error->message, of_c[i]);
+  }
+  /* A truncated message may end inside a UTF-8 character. */
+  kept = PyUnicode_DecodeUTF8(
+      error->message,
+      end != NULL ? (Py_ssize_t)(end - error->message) : (Py_ssize_t)strlen(error->message), "replace");
+  if (kept == NULL || !copy_helps || end == NULL) {
+    return kept;
+  }
+  text = PyUnicode_FromFormat("%U; pass a copy, dlbridge.from_dlpack(x, copy=True)", kept);
+  Py_DECREF(kept);
+  return text;
+}
+
+/* Raises the error of a tensor that a program in Python passed; returns -1. */
+static inline int dlbridge_py_raise_to_caller_(const DLBridgeError* error) {
+  return dlbridge_py_raise_as_(dlbridge_py_error_type(error->status),
+                               dlbridge_py_text_for_caller_(error), error->status, error->rule,
+                               error->axis, error->native_code);
+}
+
 /* Raises an error with a message in the format of PyUnicode_FromFormat; returns -1. */
 static inline int dlbridge_py_reject_(PyObject* type, DLBridgeStatus status, DLBridgeRule rule,
                                       const char* format, ...) {

@@ -44,7 +44,7 @@ static inline PyObject* dlbridge_py_capsule_versioned(DLManagedTensorVersioned* 
   return PyCapsule_New(tensor, dlbridge_py_versioned_name_(), dlbridge_py_destroy_versioned_);
 }
 
-/** The same for a legacy tensor. \since 0.3.0 */
+/** Makes a capsule for older consumers. On success the capsule owns `tensor`. \since 0.3.0 */
 static inline PyObject* dlbridge_py_capsule_legacy(DLManagedTensor* tensor) {
   return PyCapsule_New(tensor, dlbridge_py_legacy_name_(), dlbridge_py_destroy_legacy_);
 }

@@ -32,7 +32,12 @@ enum {
   DLBRIDGE_PY_REASON_UNINITIALIZED_,
   DLBRIDGE_PY_REASON_FREED_,
   DLBRIDGE_PY_REASON_FUNCTIONAL_,
-  DLBRIDGE_PY_REASON_MASKED_TORCH_
+  DLBRIDGE_PY_REASON_MASKED_TORCH_,
+  DLBRIDGE_PY_REASON_TIME_,
+  DLBRIDGE_PY_REASON_ML_DTYPES_,
+  DLBRIDGE_PY_REASON_OBJECTS_,
+  DLBRIDGE_PY_REASON_SPARSE_,
+  DLBRIDGE_PY_REASON_FEW_BITS_
 };
 
 /* The message: what was expected, what was found, the remedy. */
@@ -72,6 +77,15 @@ static inline const char* dlbridge_py_reason_text_(int reason) {
       "torch._sync(x) and export torch._from_functional_tensor(x)",
       "expected an array without a mask, found a masked one, whose mask would be lost: export its "
       "to_tensor(value) or its get_data(), and its get_mask()",
+      "expected numbers, found datetime64 or timedelta64 of NumPy, which DLPack does not have: export "
+      "x.astype('int64')",
+      "expected an array of a dtype that NumPy exports, found one of the package ml_dtypes: pass "
+      "dlbridge.adapt(x)",
+      "expected a tensor of numbers, found a TensorFlow tensor of strings, resources or variants: read "
+      "strings by its numpy(), and export the values of a resource, as by a variable's read_value()",
+      "expected a dense tensor, found a sparse one of Paddle: export its to_dense()",
+      "expected a dtype that torch exports as it is, found one of 1 to 7 bits, such as torch.int4, which"
+      " it exports as int8 or uint8: export its view(torch.uint8)",
   };
   return texts[reason];
 }
@@ -142,13 +156,15 @@ static inline PyObject* dlbridge_py_torch_class_(PyTypeObject* type) {
   return found;
 }
 
-/* What the guard of torch needs: new references; forward_ad may be NULL. */
+/* What the guard of torch needs: new references; the last three may be NULL. */
 typedef struct DLBridgePyTorch_ {
   PyObject* requires_grad;
   PyObject* is_conj;
   PyObject* is_neg;
   PyObject* level_name;
   PyObject* forward_ad;
+  PyObject* dtype;
+  PyObject* few_bits;
 } DLBridgePyTorch_;
 
 static inline void dlbridge_py_drop_torch_(DLBridgePyTorch_* torch) {
@@ -157,6 +173,8 @@ static inline void dlbridge_py_drop_torch_(DLBridgePyTorch_* torch) {
   Py_XDECREF(torch->is_neg);
   Py_XDECREF(torch->level_name);
   Py_XDECREF(torch->forward_ad);
+  Py_XDECREF(torch->dtype);
+  Py_XDECREF(torch->few_bits);
 }
 
 static inline void dlbridge_py_store_torch_(DLBridgePy* py, const DLBridgePyTorch_* torch) {
@@ -165,6 +183,8 @@ static inline void dlbridge_py_store_torch_(DLBridgePy* py, const DLBridgePyTorc
   py->is_neg = torch->is_neg;
   more->level_name = torch->level_name;
   more->forward_ad = torch->forward_ad;
+  more->dtype = torch->dtype;
+  more->few_bits = torch->few_bits;
   py->requires_grad = torch->requires_grad;
 }
 
@@ -203,10 +223,29 @@ static inline PyObject* dlbridge_py_forward_ad_(void) {
   return module != NULL && PyModule_Check(module) ? Py_NewRef(PyModule_GetDict(module)) : NULL;
 }
 
+/* Torch's dtypes of 1 to 7 bits, each of whose elements takes a byte: a new set; NULL, without an
+ * exception, if torch is not imported. */
+static inline PyObject* dlbridge_py_few_bits_(void) {
+  static const char* const names[] = {"int1",  "int2",  "int3",  "int4",  "int5",  "int6",  "int7",
+                                      "uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7"};
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+  PyObject* found = module != NULL ? PySet_New(NULL) : NULL;
+  size_t i;
+  for (i = 0; found != NULL && i < sizeof names / sizeof *names; ++i) {
+    PyObject* dtype = PyObject_GetAttrString(module, names[i]); /* older versions lack some */
+    if (dtype != NULL && PySet_Add(found, dtype) < 0) {
+      Py_CLEAR(found);
+    }
+    Py_XDECREF(dtype);
+    PyErr_Clear();
+  }
+  return found;
+}
+
 /* Finds the descriptors of torch.Tensor, starting from the type of a tensor. A subclass may override
  * them, and its versions apply neither to other tensors nor to the table's exports. */
 static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
-  DLBridgePyTorch_ torch = {NULL, NULL, NULL, NULL, NULL};
+  DLBridgePyTorch_ torch = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
   PyObject* kind = dlbridge_py_torch_class_(type);
   if (kind == NULL) {
     return -1;
@@ -215,12 +254,17 @@ static inline int dlbridge_py_meet_torch_(DLBridgePy* py, PyTypeObject* type) {
   torch.is_conj = torch.requires_grad != NULL ? PyObject_GetAttrString(kind, "is_conj") : NULL;
   torch.is_neg = torch.is_conj != NULL ? PyObject_GetAttrString(kind, "is_neg") : NULL;
   torch.level_name = torch.is_neg != NULL ? PyUnicode_InternFromString("_current_level") : NULL;
+  if (torch.level_name != NULL) {
+    torch.dtype = PyObject_GetAttrString(kind, "dtype");
+    PyErr_Clear();
+  }
   Py_DECREF(kind);
   if (torch.level_name == NULL) {
     dlbridge_py_drop_torch_(&torch);
     return -1;
   }
   torch.forward_ad = dlbridge_py_forward_ad_();
+  torch.few_bits = dlbridge_py_few_bits_();
   if (dlbridge_py_check_state_(py) < 0) {
     dlbridge_py_drop_torch_(&torch);
     return -1;
@@ -341,6 +385,43 @@ static inline int dlbridge_py_torch_reason_(PyObject* object) {
   return is_meta ? DLBRIDGE_PY_REASON_META_ : DLBRIDGE_PY_REASON_NONE_;
 }
 
+/* Why NumPy does not export this array, if there is a remedy. */
+static inline int dlbridge_py_numpy_reason_(PyObject* object) {
+  PyObject* dtype = PyObject_GetAttrString(object, "dtype");
+  PyObject* kind = dtype != NULL ? PyObject_GetAttrString(dtype, "type") : NULL;
+  int reason = DLBRIDGE_PY_REASON_NONE_;
+  PyErr_Clear();
+  if (kind != NULL && (dlbridge_py_is_(kind, "numpy", "datetime64") ||
+                       dlbridge_py_is_(kind, "numpy", "timedelta64"))) {
+    reason = DLBRIDGE_PY_REASON_TIME_;
+  } else if (kind != NULL && dlbridge_py_reads_(kind, "__module__", "ml_dtypes") &&
+             !dlbridge_py_reads_(kind, "__name__", "bcomplex32")) {
+    reason = DLBRIDGE_PY_REASON_ML_DTYPES_;
+  }
+  Py_XDECREF(kind);
+  Py_XDECREF(dtype);
+  return reason;
+}
+
+/* Replaces the BufferError of an array that NumPy does not export by one with the remedy, if there is
+ * one. */
+static inline void dlbridge_py_explain_numpy_(PyObject* object) {
+  int reason;
+  DLBridgePyPending_ pending;
+  if (!PyErr_ExceptionMatches(PyExc_BufferError)) {
+    return;
+  }
+  pending = dlbridge_py_set_aside_();
+  reason = dlbridge_py_reads_((PyObject*)Py_TYPE(object), "__module__", "numpy")
+               ? dlbridge_py_numpy_reason_(object)
+               : DLBRIDGE_PY_REASON_NONE_;
+  dlbridge_py_put_back_(pending);
+  if (reason != DLBRIDGE_PY_REASON_NONE_) {
+    PyErr_Clear();
+    dlbridge_py_reject_reason_(reason);
+  }
+}
+
 /* The first line of the current exception's message, which is cleared; a new reference, or NULL. */
 static inline PyObject* dlbridge_py_first_line_(PyObject* exception) {
   PyObject* text = PyObject_Str(exception);
@@ -418,9 +499,79 @@ static inline int dlbridge_py_guard_torch_(DLBridgePy* py, PyObject* object, int
   return dlbridge_py_reject_reason_(reason);
 }
 
+/* Returns 1 if the dtype of a torch tensor is exported as it is; -1 with the reason otherwise. */
+static inline int dlbridge_py_guard_few_bits_(DLBridgePy* py, PyObject* object) {
+  const DLBridgePyMore_* more = dlbridge_py_more_(py->life);
+  PyObject* dtype;
+  int found;
+  if (more == NULL || more->dtype == NULL || more->few_bits == NULL) {
+    return 1;
+  }
+  dtype = dlbridge_py_ask_attribute_(more->dtype, object);
+  found = dtype != NULL ? PySet_Contains(more->few_bits, dtype) : -1;
+  Py_XDECREF(dtype);
+  if (found > 0) {
+    return dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_FEW_BITS_);
+  }
+  return found < 0 ? -1 : 1;
+}
+
 /* As dlbridge_py_guard_torch_, for any guard. */
 static inline int dlbridge_py_guard_(DLBridgePy* py, PyObject* object, int guard, int code) {
   return guard == DLBRIDGE_PY_GUARD_TORCH ? dlbridge_py_guard_torch_(py, object, code) : 1;
+}
+
+/* As dlbridge_py_guard_, with the tensor's dtype, or NULL if it is not known yet. Integers of a byte
+ * may be torch's dtypes of 1 to 7 bits. */
+static inline int dlbridge_py_guard_dtype_(DLBridgePy* py, PyObject* object, int guard,
+                                           const DLDataType* dtype) {
+  const int status = dlbridge_py_guard_(py, object, guard, dtype != NULL ? dtype->code : -1);
+  const int is_byte =
+      dtype == NULL || (dtype->bits == 8 && (dtype->code == kDLInt || dtype->code == kDLUInt));
+  return status == 1 && guard == DLBRIDGE_PY_GUARD_TORCH && is_byte
+             ? dlbridge_py_guard_few_bits_(py, object)
+             : status;
+}
+
+/* Returns 1 if a TensorFlow tensor holds objects, by the name of its dtype. */
+static inline int dlbridge_py_holds_objects_(PyObject* object) {
+  PyObject* dtype = PyObject_GetAttrString(object, "dtype");
+  PyObject* name = dtype != NULL ? PyObject_GetAttrString(dtype, "name") : NULL;
+  const int found = name != NULL && PyUnicode_Check(name) &&
+                    (PyUnicode_CompareWithASCIIString(name, "string") == 0 ||
+                     PyUnicode_CompareWithASCIIString(name, "resource") == 0 ||
+                     PyUnicode_CompareWithASCIIString(name, "variant") == 0);
+  Py_XDECREF(name);
+  Py_XDECREF(dtype);
+  PyErr_Clear();
+  return found;
+}
+
+/* Returns 1 if a Paddle tensor is sparse. */
+static inline int dlbridge_py_is_sparse_(PyObject* object) {
+  PyObject* answer = PyObject_CallMethod(object, "is_sparse", NULL);
+  const int sparse = answer == Py_True;
+  Py_XDECREF(answer);
+  PyErr_Clear();
+  return sparse;
+}
+
+/* Replaces the exception of a failed export of a Paddle tensor by the reason, if there is one. Asking
+ * before the export would cost half as much as the export. Returns -1. */
+static inline int dlbridge_py_explain_paddle_(PyObject* object) {
+  PyObject* exception;
+  if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) {
+    return -1;
+  }
+  exception = dlbridge_py_pending_();
+  PyErr_Clear();
+  if (dlbridge_py_is_sparse_(object)) {
+    dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_SPARSE_);
+  } else {
+    PyErr_SetObject((PyObject*)Py_TYPE(exception), exception);
+  }
+  Py_DECREF(exception);
+  return -1;
 }
 
 /* Guards that need no tensor: returns 0, or -1 with the reason. */
@@ -437,6 +588,12 @@ static inline int dlbridge_py_guard_first_(PyObject* object, int guard) {
     case DLBRIDGE_PY_GUARD_PADDLE:
       return dlbridge_py_has_value_(object, "stop_gradient", Py_False)
                  ? dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_GRADIENT_)
+                 : 0;
+    case DLBRIDGE_PY_GUARD_TIME:
+      return dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_TIME_);
+    case DLBRIDGE_PY_GUARD_TENSORFLOW:
+      return dlbridge_py_holds_objects_(object)
+                 ? dlbridge_py_reject_reason_(DLBRIDGE_PY_REASON_OBJECTS_)
                  : 0;
     default:
       return 0;

@@ -5,6 +5,7 @@
 #define DLBRIDGE_CPYTHON_IMPORT_H_
 
 #include "dlbridge/cpython/ask.h"
+#include "dlbridge/cpython/immutable.h"
 #include "dlbridge/cpython/table.h"
 
 #ifdef __cplusplus
@@ -26,15 +27,19 @@ static inline int dlbridge_py_by_type_(DLBridgePy* py, const DLBridgePyType* typ
              (options->device == NULL || type->guard == DLBRIDGE_PY_GUARD_KEEPS)) {
     status = dlbridge_py_by_table_(py, type, object, options, out);
   } else {
-    status = dlbridge_py_guard_(py, object, type->guard, -1) < 0 ? -1 : 0;
+    status = dlbridge_py_guard_dtype_(py, object, type->guard, NULL) < 0 ? -1 : 0;
   }
   if (status == 0) {
     status = dlbridge_py_by_method_(py, object, &asked, out);
   }
   if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_TORCH) {
     dlbridge_py_explain_torch_(object);
+  } else if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_NONE) {
+    dlbridge_py_explain_numpy_(object);
+  } else if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_PADDLE) {
+    dlbridge_py_explain_paddle_(object);
   }
-  return status < 0 ? -1 : 0;
+  return status < 0 ? -1 : dlbridge_py_protect_(py, Py_TYPE(object), options, out);
 }
 
 static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object,

@@ -26,6 +26,13 @@ static inline void dlbridge_py_life_destroy_(PyObject* capsule) {
   dlbridge_py_life_drop_((DLBridgePyLife*)PyCapsule_GetPointer(capsule, "dlbridge_py_life"));
 }
 
+/* What the package dlbridge has registered about producers: each entry is a function that returns
+ * whether the arrays of a type are immutable, or None if none are. The last one counts. Empty unless
+ * register_producer(immutable=True) was called. Borrowed. */
+static inline PyObject* dlbridge_py_registered_(void) {
+  return dlbridge_py_shared_list_("dlbridge.producers");
+}
+
 /* Registers the end of `life` with atexit, which holds one reference. */
 static inline int dlbridge_py_register_exit_(DLBridgePyLife* life) {
   static PyMethodDef method = {"dlbridge_at_exit", dlbridge_py_at_exit_, METH_NOARGS, NULL};
@@ -59,7 +66,8 @@ static inline int dlbridge_py_start_life_(DLBridgePy* py) {
   py->life->users = 1;
   py->life->alive = 1;
   py->life->is_main = id == 0;
-  return dlbridge_py_register_exit_(py->life);
+  dlbridge_py_more_(py->life)->registered = Py_XNewRef(dlbridge_py_registered_());
+  return dlbridge_py_more_(py->life)->registered != NULL ? dlbridge_py_register_exit_(py->life) : -1;
 }
 
 /** Initialises `py`, whose previous content is ignored. After a failure (-1) dlbridge_py_clear may be
@@ -91,7 +99,14 @@ static inline int dlbridge_py_traverse(DLBridgePy* py, visitproc visit, void* ar
   Py_VISIT(py->is_conj);
   Py_VISIT(py->is_neg);
   if (py->life != NULL) {
-    Py_VISIT(dlbridge_py_more_(py->life)->forward_ad);
+    DLBridgePyMore_* more = dlbridge_py_more_(py->life);
+    Py_VISIT(more->forward_ad);
+    Py_VISIT(more->dtype);
+    Py_VISIT(more->few_bits);
+    Py_VISIT(more->registered);
+    for (i = 0; i < DLBRIDGE_PY_TYPES; ++i) {
+      Py_VISIT((PyObject*)more->answers[i].type);
+    }
   }
   return 0;
 }
@@ -120,6 +135,12 @@ static inline void dlbridge_py_clear(DLBridgePy* py) {
     py->life = NULL;
     Py_CLEAR(dlbridge_py_more_(life)->forward_ad);
     Py_CLEAR(dlbridge_py_more_(life)->level_name);
+    Py_CLEAR(dlbridge_py_more_(life)->dtype);
+    Py_CLEAR(dlbridge_py_more_(life)->few_bits);
+    Py_CLEAR(dlbridge_py_more_(life)->registered);
+    for (i = 0; i < DLBRIDGE_PY_TYPES; ++i) {
+      Py_CLEAR(dlbridge_py_more_(life)->answers[i].type);
+    }
     dlbridge_py_life_drop_(life);
   }
   for (i = 0; i < DLBRIDGE_PY_TYPES; ++i) {

@@ -70,7 +70,8 @@ static inline int dlbridge_py_share_writable(DLManagedTensorVersioned* tensor,
   return dlbridge_share(tensor, out, &error) == DLBRIDGE_OK ? 0 : dlbridge_py_raise(&error);
 }
 
-/** The same for the function of a table that lends tensors. \since 0.4.0 */
+/** For the function of a table that lends tensors: copies the struct to `*out`, or BufferError if the
+ * tensor is read-only. \since 0.4.0 */
 static inline int dlbridge_py_lend_writable(const DLManagedTensorVersioned* tensor, DLTensor* out) {
   if ((tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) {
     return dlbridge_py_reject_read_only();

@@ -44,7 +44,7 @@ typedef struct DLBridgePyImportOptions {
 /** Static initialiser. \since 0.3.0 */
 #define DLBRIDGE_PY_IMPORT_OPTIONS_INIT {(uint32_t)sizeof(DLBridgePyImportOptions), 0, NULL, 0, NULL}
 
-/** The same as a value. \since 0.3.0 */
+/** Returns DLBRIDGE_PY_IMPORT_OPTIONS_INIT. \since 0.3.0 */
 static inline DLBridgePyImportOptions dlbridge_py_import_options_init(void) {
   DLBridgePyImportOptions value = DLBRIDGE_PY_IMPORT_OPTIONS_INIT;
   return value;
@@ -166,6 +166,11 @@ static inline int dlbridge_py_check_bits_(uint32_t bits) {
                                (unsigned)(bits & ~known));
   }
   return 0;
+}
+
+/* Returns 1 if the policy requires a writable tensor. */
+static inline int dlbridge_py_must_write_(const DLBridgePyImportOptions* options) {
+  return options->policy != NULL && (options->policy->options & DLBRIDGE_POLICY_REQUIRE_WRITABLE) != 0;
 }
 
 static inline int dlbridge_py_check_options_(const DLBridgePyImportOptions* options) {

@@ -181,8 +181,8 @@ static inline int dlbridge_py_wrap(DLBridgePy* py, PyObject* owner, const DLBrid
   return dlbridge_py_wrap_kept_(kept, &copy, out);
 }
 
-/** The same for memory of a buffer. `*view` passes to the tensor on success and is released on
- * failure. \since 0.3.0 */
+/** As dlbridge_py_wrap, for memory of a buffer. `*view` passes to the tensor on success and is
+ * released on failure. \since 0.3.0 */
 static inline int dlbridge_py_wrap_buffer(DLBridgePy* py, Py_buffer* view,
                                           const DLBridgeWrapSpec* spec,
                                           DLManagedTensorVersioned** out) {

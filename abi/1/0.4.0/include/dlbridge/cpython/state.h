@@ -32,8 +32,13 @@ enum {
                                      values, and tensors that require a gradient. */
   DLBRIDGE_PY_GUARD_FAKE = 2,   /**< torch's fake tensors have no data. */
   DLBRIDGE_PY_GUARD_MASKED = 3, /**< Masked arrays, which would lose their mask. \since 0.4.0 */
-  DLBRIDGE_PY_GUARD_PADDLE = 4, /**< Paddle's tensors may require a gradient. \since 0.4.0 */
-  DLBRIDGE_PY_GUARD_TRACER = 5  /**< JAX's tracers have no values. \since 0.4.0 */
+  DLBRIDGE_PY_GUARD_PADDLE = 4, /**< Paddle's tensors may require a gradient, or be sparse.
+                                     \since 0.4.0 */
+  DLBRIDGE_PY_GUARD_TRACER = 5, /**< JAX's tracers have no values. \since 0.4.0 */
+  DLBRIDGE_PY_GUARD_TIME = 6,   /**< NumPy's scalars of time, whose buffer is plain bytes.
+                                     \since 0.4.0 */
+  DLBRIDGE_PY_GUARD_TENSORFLOW = 7 /**< TensorFlow's export of strings and other objects ends the
+                                        process. \since 0.4.0 */
 };
 
 /** The guard of a type without a check, whose `table` is that of __dlbridge_c_exchange_api__: it exports
@@ -76,12 +81,25 @@ typedef struct DLBridgePy {
 #endif
 } DLBridgePy;
 
+/* Whether the arrays of a type are immutable, as the program has registered. */
+typedef struct DLBridgePyAnswer_ {
+  PyTypeObject* type;       /* a strong reference; NULL: the entry is free */
+  unsigned int version_tag; /* the type's when it was asked about */
+  Py_ssize_t registrations; /* how many there were then: the next one may change the answer */
+  int immutable;
+} DLBridgePyAnswer_;
+
 /* What a DLBridgePy and its DLBridgePyLife need since 0.4.0. Their own sizes are frozen. */
 typedef struct DLBridgePyMore_ {
   DLBridgePyLife life;  /* comes first: the pointer to it is that to this struct */
   int64_t depth;        /* calls of dlbridge_py_let_go_ now */
   PyObject* forward_ad; /* the names of torch.autograd.forward_ad, or NULL */
   PyObject* level_name; /* "_current_level" */
+  PyObject* dtype;      /* torch's descriptor, or NULL */
+  PyObject* few_bits;   /* the set of torch's dtypes of 1 to 7 bits, or NULL */
+  PyObject* registered; /* the list of dlbridge_py_registered_ */
+  DLBridgePyAnswer_ answers[DLBRIDGE_PY_TYPES];
+  unsigned int next_answer; /* entry to be replaced next */
 } DLBridgePyMore_;
 
 static inline DLBridgePyMore_* dlbridge_py_more_(DLBridgePyLife* life) {

@@ -61,7 +61,7 @@ static inline int dlbridge_py_by_table_(DLBridgePy* py, const DLBridgePyType* ty
     return 0;
   }
   if (tensor->version.major == 1) {
-    status = dlbridge_py_guard_(py, object, type->guard, tensor->dl_tensor.dtype.code);
+    status = dlbridge_py_guard_dtype_(py, object, type->guard, &tensor->dl_tensor.dtype);
     if (status == 1) {
       status = dlbridge_py_order_(type->table, &tensor->dl_tensor, options);
     }

@@ -135,13 +135,13 @@ static inline PyObject* dlbridge_py_to_type_after(DLBridgePy* py, PyTypeObject* 
   return dlbridge_py_to_type_on_(py, type, tensor, &pending, options);
 }
 
-/** The same for a tensor that was imported without `stream`. \since 0.4.0 */
+/** As dlbridge_py_to_type_after, for a tensor that was imported without `stream`. \since 0.4.0 */
 static inline PyObject* dlbridge_py_to_type_with(DLBridgePy* py, PyTypeObject* type,
                                                  DLManagedTensorVersioned* tensor, uint32_t options) {
   return dlbridge_py_to_type_after(py, type, tensor, DLBRIDGE_ARRAY_API_STREAM_NONE, options);
 }
 
-/** The same without options. \since 0.3.0 */
+/** As dlbridge_py_to_type_with, without options. \since 0.3.0 */
 static inline PyObject* dlbridge_py_to_type(DLBridgePy* py, PyTypeObject* type,
                                             DLManagedTensorVersioned* tensor) {
   return dlbridge_py_to_type_with(py, type, tensor, 0);

@@ -64,6 +64,9 @@ static inline int dlbridge_py_guard_of_(PyObject* type) {
       {"paddle.base.libpaddle", "Tensor", DLBRIDGE_PY_GUARD_PADDLE},
       {"jax.core", "Tracer", DLBRIDGE_PY_GUARD_TRACER},
       {"jax._src.core", "Tracer", DLBRIDGE_PY_GUARD_TRACER},
+      {"numpy", "datetime64", DLBRIDGE_PY_GUARD_TIME},
+      {"numpy", "timedelta64", DLBRIDGE_PY_GUARD_TIME},
+      {"tensorflow.python.framework.ops", "EagerTensor", DLBRIDGE_PY_GUARD_TENSORFLOW},
   };
   size_t i;
   for (i = 0; i < sizeof known / sizeof *known; ++i) {
