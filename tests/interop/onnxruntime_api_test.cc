@@ -149,7 +149,7 @@ TEST(Export, Rejects) {
   const DLDevice cpu = {kDLCPU, 0};
   const std::int64_t strides[] = {1, 2};
   ExpectRejected(Wrap(&memory, kFloat32, {2, 2}, cpu, 0, strides), &memory, DLBRIDGE_ERROR_POLICY,
-                 "make a compact copy with dlbridge_copy");
+                 "dlbridge_copy makes C order");
   ExpectRejected(Wrap(&memory, kFloat32, {2}, cpu, DLPACK_FLAG_BITMASK_READ_ONLY), &memory,
                  DLBRIDGE_ERROR_POLICY, "READ_ONLY");
   ExpectRejected(Wrap(&memory, kFloat32, {2}, cpu, 0, nullptr, 2), &memory, DLBRIDGE_ERROR_POLICY,
