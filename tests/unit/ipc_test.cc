@@ -559,7 +559,8 @@ TEST_F(IpcFiles, MustBeOpenForTheStatedAccess) {
   const std::string path = "/proc/self/fd/" + std::to_string(parcel_->fds[0]);
   const int reading = open(path.c_str(), O_RDONLY);
   ASSERT_GE(reading, 0);
-  ExpectRefused(parcel_->bytes, {reading}, DLBRIDGE_ERROR_DESCRIPTOR, "not open for writing and reading");
+  ExpectRefused(parcel_->bytes, {reading}, DLBRIDGE_ERROR_DESCRIPTOR,
+                "not open for writing and reading");
   DLManagedTensorVersioned* out = nullptr;
   Error error;
   EXPECT_EQ(Import(parcel_->bytes, {reading}, DLBRIDGE_IPC_READ_ONLY, &out, &error), DLBRIDGE_OK)
@@ -568,7 +569,8 @@ TEST_F(IpcFiles, MustBeOpenForTheStatedAccess) {
   close(reading);
   const int writing = open(path.c_str(), O_WRONLY);
   if (writing >= 0) {
-    ExpectRefused(parcel_->bytes, {writing}, DLBRIDGE_ERROR_DESCRIPTOR, "not open for writing and reading");
+    ExpectRefused(parcel_->bytes, {writing}, DLBRIDGE_ERROR_DESCRIPTOR,
+                  "not open for writing and reading");
     ExpectRefused(parcel_->bytes, {writing}, DLBRIDGE_ERROR_DESCRIPTOR, "does not permit",
                   DLBRIDGE_IPC_READ_ONLY);
     close(writing);

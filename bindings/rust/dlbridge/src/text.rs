@@ -79,7 +79,7 @@ pub(crate) fn pointer_of<T>(slice: &[T]) -> *const T {
 }
 
 /// The number of axes that stands for strides whose number is wrong, until a call reports it.
-pub(crate) const WRONG_STRIDES: i32 = -1;
+pub(crate) const WRONG_STRIDES: i32 = i32::MIN;
 
 /// Reports strides whose number differs from that of the extents.
 pub(crate) fn check_strides(ndim: i32) -> Result<(), Error> {
