@@ -6,6 +6,7 @@
 /// Names and the values or bits that they stand for.
 pub type Names = [(&'static str, u32)];
 
+#[rustfmt::skip] // a row for each name
 pub const BACKEND: &Names = &[
     ("NONE", 0),
     ("CPU", 1),
@@ -15,6 +16,7 @@ pub const BACKEND: &Names = &[
     ("OPENCL", 5),
 ];
 
+#[rustfmt::skip] // a row for each name
 pub const BUFFER: &Names = &[
     ("DEFAULT", 0),
     ("ADDRESS", 1),
@@ -22,6 +24,7 @@ pub const BUFFER: &Names = &[
     ("HANDLE", 3),
 ];
 
+#[rustfmt::skip] // a row for each name
 pub const MEMORY: &Names = &[
     ("", 0),
     ("HOST", 1),
@@ -35,6 +38,7 @@ pub const MEMORY: &Names = &[
     ("CL_MEM", 9),
 ];
 
+#[rustfmt::skip] // a row for each name
 pub const WRAP: &Names = &[
     ("SKIP_VALIDATION", 1 << 8),
     ("PIN_PRODUCER", 1 << 9),
@@ -43,6 +47,7 @@ pub const WRAP: &Names = &[
     ("RELEASE_ON_STREAM", 1 << 12),
 ];
 
+#[rustfmt::skip] // a row for each name
 pub const STREAM: &Names = &[
     ("", 0),
     ("HOST", 1),
@@ -51,11 +56,13 @@ pub const STREAM: &Names = &[
     ("IMMEDIATE_LIST", 4),
 ];
 
+#[rustfmt::skip] // a row for each name
 pub const HANDOFF: &Names = &[
     ("ALLOW_HOST_WAIT", 1 << 8),
     ("ALLOW_CAPTURE", 1 << 9),
 ];
 
+#[rustfmt::skip] // a row for each name
 pub const CONTEXT: &Names = &[
     ("DEFAULT", 1 << 0),
     ("REPLACE", 1 << 1),
@@ -63,11 +70,13 @@ pub const CONTEXT: &Names = &[
     ("PRIVATE", 1 << 3),
 ];
 
+#[rustfmt::skip] // a row for each name
 pub const COPY: &Names = &[
     ("ALLOW_STAGING", 1 << 8),
     ("SHAREABLE", 1 << 9),
 ];
 
+#[rustfmt::skip] // a row for each name
 pub const COLLECT: &Names = &[
     ("WAIT", 1 << 8),
 ];
