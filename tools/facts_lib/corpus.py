@@ -142,7 +142,8 @@ def _rust(group):
     rows = _rows(
         group, lambda one: f'    ("{one.name}", {value.format(one.number)}),\n', RUST_UNSET
     )
-    return f"#[rustfmt::skip] // a row for each name\npub const {group.name}: &Names = &[\n{rows}];\n"
+    skip = "#[rustfmt::skip] // a row for each name"
+    return f"{skip}\npub const {group.name}: &Names = &[\n{rows}];\n"
 
 
 def _stated(group):
