@@ -272,9 +272,8 @@ def stage_lists():
     return found
 
 
-def stages_of(task):
-    """The stages that a task of ./run runs."""
-    lists = stage_lists()
+def stages_of(task, lists):
+    """The stages that a task of ./run runs; `lists` are those of stage_lists."""
     first, *words = task.split()
     if first == "lint" and words:
         return {*lists["lint"], "tidy_deep", "tidy_tests"}
@@ -293,7 +292,10 @@ def tasks_of(workflow):
 def check_workflows():
     """The workflows run the stages of .ci/run and of `./run test all`; CONTRIBUTING lists them."""
     lists, tasks = stage_lists(), {name: tasks_of(name) for name in ("ci", "nightly")}
-    runs = {name: set().union(*map(stages_of, found)) for name, found in tasks.items()}
+    runs = {
+        name: set().union(*(stages_of(task, lists) for task in found))
+        for name, found in tasks.items()
+    }
     for name in sorted(set(lists["ci"]) - runs["ci"]):
         yield f".github/workflows/ci.yml: no job runs {name}, which .ci/run runs"
     for name in sorted(set(lists["every"]) - runs["ci"] - runs["nightly"]):
