@@ -92,13 +92,31 @@ DLBRIDGE_INLINE bool MayBeInside(const DLBridgeStorage& storage, const DLManaged
          is_near(Load(&source->dl_tensor.strides));
 }
 
-// Makes a node in the storage for a tensor whose struct was checked.
+// True if the storage overlaps the node of a source, or what the node keeps alive: it may be the
+// tensor in this very storage.
+bool IsInUse(const DLBridgeStorage& storage, const Node& old) {
+  const size_t size = StorageSize(static_cast<size_t>(old.ndim));
+  const Node& root = *old.root;
+  return IsInside(storage, size, &old, NodeSize(static_cast<size_t>(old.ndim))) ||
+         IsInside(storage, size, &root, NodeSize(static_cast<size_t>(root.ndim))) ||
+         (HoldsTensor(root) && IsInside(storage, size, root.source, sizeof(DLManagedTensor)));
+}
+
+DLBRIDGE_COLD DLBridgeStatus RejectOverlap(DLBridgeError* error) {
+  return RejectArgument(error, "storage.memory", "overlaps the source: use other memory");
+}
+
+DLBRIDGE_INLINE DLBridgeStatus CheckRoom(const DLBridgeStorage& storage, int32_t ndim,
+                                         DLBridgeError* error) {
+  const size_t needed = StorageSize(static_cast<size_t>(ndim));
+  return DLBRIDGE_LIKELY(storage.size >= needed)
+             ? DLBRIDGE_OK
+             : RejectSize(error, "storage.size", needed, storage.size);
+}
+
+// Makes a node in storage with room for it, for a tensor whose struct was checked.
 DLBridgeStatus MakeInStorage(const Subject& subject, const Options& options, uint64_t flags,
                              const DLBridgeStorage& storage, DLBridgeError* error) {
-  const size_t needed = StorageSize(static_cast<size_t>(subject.tensor.ndim));
-  if (DLBRIDGE_UNLIKELY(storage.size < needed)) {
-    return RejectSize(error, "storage.size", needed, storage.size);
-  }
   auto* node = static_cast<Node*>(storage.memory);
   InitNode(node, subject.tensor.ndim, flags);
   FirstBroken sink(error);
@@ -119,8 +137,9 @@ DLBridgeStatus WrapForeignInto(DLManagedTensor* source, const Options& options,
                                const DLBridgeStorage& storage, DLBridgeError* error) {
   const Subject subject = LegacySubject(*source, options.tensor_flags, options);
   DLBRIDGE_TRY(CheckSource(subject, options, error));
+  DLBRIDGE_TRY(CheckRoom(storage, subject.tensor.ndim, error));  // memory outside is not looked at
   if (IsInside(storage, source, static_cast<size_t>(subject.tensor.ndim))) {
-    return RejectArgument(error, "storage.memory", "overlaps the source: use other memory");
+    return RejectOverlap(error);
   }
   DLBRIDGE_TRY(MakeInStorage(subject, options, ResultFlags(options), storage, error));
   DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, source, error));
@@ -349,6 +368,10 @@ DLBridgeStatus ReplaceInto(Node* old, const Options& options, const DLBridgeStor
   Subject subject;
   DLBRIDGE_TRY(LoadOwnLegacy(old, options, &subject, error));
   DLBRIDGE_TRY(CheckSource(subject, options, error));
+  DLBRIDGE_TRY(CheckRoom(storage, subject.tensor.ndim, error));
+  if (IsInUse(storage, *old)) {
+    return RejectOverlap(error);
+  }
   DLBRIDGE_TRY(MakeInStorage(subject, options, subject.flags, storage, error));
   DLBRIDGE_TRY(PinIfAsked(options, SourceKind::kLegacy, &old->legacy, error));
   auto* node = static_cast<Node*>(storage.memory);

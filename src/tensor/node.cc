@@ -133,9 +133,8 @@ DLBRIDGE_NOINLINE void LeaveRoot(Node* root) {
 
 void Replace(Node* node, Node* old) {
   Node* root = old->root;
-  const bool has_tail =
-      root->source_kind != SourceKind::kLegacy && root->source_kind != SourceKind::kVersioned;
-  const bool moves = root == old && !has_tail && root->owners.load(std::memory_order_acquire) == 1;
+  const bool moves =
+      root == old && HoldsTensor(*root) && root->owners.load(std::memory_order_acquire) == 1;
   if (moves) {
     BecomeRoot(node, root->source_kind, root->source);
     std::free(old);

@@ -87,6 +87,11 @@ struct WrapTail {
 // Releases the references of a tail: the context entry and the handle.
 DLBRIDGE_COLD void EndKeeping(const WrapTail& tail);
 
+// True if the source of a root is a tensor.
+DLBRIDGE_INLINE bool HoldsTensor(const Node& root) {
+  return root.source_kind == SourceKind::kLegacy || root.source_kind == SourceKind::kVersioned;
+}
+
 constexpr size_t NodeSize(size_t ndim) { return sizeof(Node) + 2 * sizeof(int64_t) * ndim; }
 
 // NULL if there is no memory. `tail` bytes follow the arrays.

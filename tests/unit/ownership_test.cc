@@ -1086,6 +1086,47 @@ TEST(UpgradeInto, RejectsStorageThatOverlapsTheShapeOrStrides) {
   }
 }
 
+// The memory after storage that is too small belongs to somebody else: here, to the source.
+TEST(UpgradeInto, RejectsStorageThatIsTooSmallBesideItsSource) {
+  alignas(16) unsigned char block[512];
+  for (const size_t size : {size_t{0}, size_t{8}, size_t{16}}) {
+    for (const uint32_t bits : {uint32_t{0}, uint32_t{DLBRIDGE_CONVERT_SKIP_VALIDATION}}) {
+      LegacySource source;
+      const int64_t axes[2] = {2, 3};
+      std::memcpy(block + size, axes, sizeof axes);
+      source.get()->dl_tensor.shape = reinterpret_cast<int64_t*>(block + size);
+      DLBridgeStorage spec = DLBRIDGE_STORAGE_INIT;
+      spec.memory = block;
+      spec.size = size;
+      DLBridgeConvertOptions options = Options(bits);
+      DLManagedTensorVersioned* out = nullptr;
+      Error error;
+      EXPECT_EQ(dlbridge_upgrade_into(source.get(), &options, &spec, &out, &error),
+                DLBRIDGE_ERROR_BUFFER_TOO_SMALL);
+      EXPECT_TRUE(error.Says("storage.size")) << error.message;
+      EXPECT_EQ(std::memcmp(block + size, axes, sizeof axes), 0);
+      source.Release();
+    }
+  }
+}
+
+TEST(UpgradeInto, RejectsStorageOfTheTensorThatTheSourceKeepsAlive) {
+  Storage storage;
+  LegacySource source;
+  source.OnDelete([&] { storage.events += "source "; });
+  DLManagedTensor* legacy =
+      MustDowngrade(MustUpgradeInto(source.get(), storage.Spec(), DLBRIDGE_CONVERT_VOUCH_WRITABLE));
+  DLManagedTensorVersioned* out = nullptr;
+  const DLBridgeStorage spec = storage.Spec();
+  Error error;
+  EXPECT_EQ(dlbridge_upgrade_into(legacy, nullptr, &spec, &out, &error),
+            DLBRIDGE_ERROR_INVALID_ARGUMENT);
+  EXPECT_TRUE(error.Says("storage.memory overlaps the source")) << error.message;
+  EXPECT_EQ(storage.events, "");
+  dlbridge_release_legacy(legacy);
+  EXPECT_EQ(storage.events, "source storage ");
+}
+
 TEST(UpgradeInto, CannotBeSharedOrViewedBeforeImport) {
   Storage storage;
   LegacySource source;
