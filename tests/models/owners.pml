@@ -100,7 +100,7 @@ inline Share(n, fresh) {
 /* src/tensor/node.cc: void Replace(Node* node, Node* old) { */
 inline Replace(fresh, n) {
   atomic { LIVE(n); r = nodes[n].root }
-  /* src/tensor/node.cc: const bool moves = root == old && !has_tail && root->owners.load(std::memory_order_acquire) == 1; */
+  /* src/tensor/node.cc: const bool moves = root == old && HoldsTensor(*root) && root->owners.load(std::memory_order_acquire) == 1; */
   atomic { LIVE(r); seen = nodes[r].owners }
 #ifdef BUG_MOVES_SHARED_ROOT
   seen = 1;
