@@ -82,7 +82,7 @@ static inline int dlbridge_py_accept_(void* tensor, DLBridgeKind kind,
 }
 
 /* Rejects a capsule without a live tensor, with the reason. */
-static inline int dlbridge_py_reject_capsule_(const char* name) {
+DLBRIDGE_PY_APART_ int dlbridge_py_reject_capsule_(const char* name) {
   if (name != NULL && strncmp(name, "used_dltensor", 13) == 0) {
     dlbridge_py_reject_(PyExc_BufferError, DLBRIDGE_ERROR_INVALID_TENSOR, DLBRIDGE_RULE_NONE,
                         "expected a capsule whose tensor was not taken yet, found one named \"%s\": "

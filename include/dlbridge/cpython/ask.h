@@ -78,9 +78,15 @@ static inline PyObject* dlbridge_py_call_names_(const DLBridgePyCall_* call) {
   return dlbridge_py_own_names_(names);
 }
 
+/* The keywords to try first. */
+static inline int dlbridge_py_first_ask_(const DLBridgePyImportOptions* options) {
+  return options->device != NULL || dlbridge_py_says_copy_(options) ? DLBRIDGE_PY_ASK_ALL_
+                                                                     : DLBRIDGE_PY_ASK_VERSION_;
+}
+
 /* Calls __dlpack__ with the keywords of `ask`. */
-static inline PyObject* dlbridge_py_call_with_(DLBridgePy* py, PyObject* object,
-                                               const DLBridgePyImportOptions* options, int ask) {
+DLBRIDGE_PY_APART_ PyObject* dlbridge_py_call_with_(DLBridgePy* py, PyObject* object,
+                                                    const DLBridgePyImportOptions* options, int ask) {
   DLBridgePyCall_ call;
   PyObject *names = NULL, *result = NULL;
   Py_ssize_t i;
@@ -121,7 +127,7 @@ static inline PyCFunction dlbridge_py_direct_(DLBridgePy* py, PyTypeObject* type
   }
   method = _PyType_Lookup(type, py->dlpack_name);
   if (method == NULL || !Py_IS_TYPE(method, &PyMethodDescr_Type) ||
-      !PyType_IsSubtype(type, PyDescr_TYPE(method))) {
+      (type != PyDescr_TYPE(method) && !PyType_IsSubtype(type, PyDescr_TYPE(method)))) {
     return NULL;
   }
   definition = ((PyMethodDescrObject*)method)->d_method;
@@ -234,20 +240,11 @@ static inline int dlbridge_py_next_ask_(const DLBridgePyImportOptions* options, 
   return again ? ask - 1 : -1;
 }
 
-/* Calls __dlpack__ with the keywords of the current protocol. If the producer does not know or support
- * them, tries those of the second and then of the first version. */
-static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
-                                         const DLBridgePyImportOptions* options) {
-  PyObject* result;
-  int ask = DLBRIDGE_PY_ASK_ALL_;
-  if (options->device == NULL && !dlbridge_py_says_copy_(options)) {
-    ask = DLBRIDGE_PY_ASK_VERSION_;
-  }
-  result = ask == DLBRIDGE_PY_ASK_VERSION_ &&
-                   (options->options & DLBRIDGE_PY_STREAM) == 0 &&
-                   (options->options & DLBRIDGE_PY_SAY_STREAM_) == 0
-               ? dlbridge_py_call_usual_(py, object)
-               : dlbridge_py_call_with_(py, object, options, ask);
+/* Asks again without the keywords that the producer does not know or support. */
+DLBRIDGE_PY_APART_ PyObject* dlbridge_py_ask_again_(DLBridgePy* py, PyObject* object,
+                                                    const DLBridgePyImportOptions* options) {
+  int ask = dlbridge_py_first_ask_(options);
+  PyObject* result = NULL;
   while (result == NULL && (ask = dlbridge_py_next_ask_(options, ask)) >= 0) {
     PyErr_Clear();
     result = dlbridge_py_call_with_(py, object, options, ask);
@@ -258,20 +255,37 @@ static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
   return result;
 }
 
-/* Drops a capsule while an exception may be set. Its destructor is the producer's code, perhaps Python
- * code, which must not run with an exception set. */
+/* Calls __dlpack__ with the keywords of the current protocol. If the producer does not know or support
+ * them, tries those of the second and then of the first version. */
+static inline PyObject* dlbridge_py_ask_(DLBridgePy* py, PyObject* object,
+                                         const DLBridgePyImportOptions* options) {
+  const uint32_t more = DLBRIDGE_PY_COPY_NEVER | DLBRIDGE_PY_COPY_ALWAYS | DLBRIDGE_PY_STREAM |
+                        DLBRIDGE_PY_SAY_STREAM_;
+  PyObject* result = options->device == NULL && (options->options & more) == 0
+                         ? dlbridge_py_call_usual_(py, object)
+                         : dlbridge_py_call_with_(py, object, options, dlbridge_py_first_ask_(options));
+  return result != NULL ? result : dlbridge_py_ask_again_(py, object, options);
+}
+
+/* Drops a capsule. Its destructor is the producer's code, perhaps Python code. */
 static inline void dlbridge_py_drop_capsule_(PyObject* capsule) {
+  Py_DECREF(capsule);
   if (PyErr_Occurred()) {
-    DLBridgePyPending_ pending = dlbridge_py_set_aside_();
-    Py_DECREF(capsule);
     PyErr_Clear();
-    dlbridge_py_put_back_(pending);
-  } else {
-    Py_DECREF(capsule);
-    if (PyErr_Occurred()) {
-      PyErr_Clear();
-    }
   }
+}
+
+/* Drops a capsule while an exception is set, with which its destructor must not run. */
+DLBRIDGE_PY_APART_ void dlbridge_py_drop_rejected_(PyObject* capsule) {
+  DLBridgePyPending_ pending = dlbridge_py_set_aside_();
+  dlbridge_py_drop_capsule_(capsule);
+  dlbridge_py_put_back_(pending);
+}
+
+DLBRIDGE_PY_APART_ int dlbridge_py_reject_result_(PyObject* object, PyObject* result) {
+  return dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
+                             "expected a capsule from __dlpack__ of %R, found an instance of %R",
+                             (PyObject*)Py_TYPE(object), (PyObject*)Py_TYPE(result));
 }
 
 static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
@@ -282,15 +296,13 @@ static inline int dlbridge_py_by_method_(DLBridgePy* py, PyObject* object,
   if (capsule == NULL) {
     return dlbridge_py_by_buffer_(py, object, options, out);
   }
-  if (!PyCapsule_CheckExact(capsule)) {
-    dlbridge_py_reject_(PyExc_TypeError, DLBRIDGE_ERROR_INVALID_ARGUMENT, DLBRIDGE_RULE_NONE,
-                        "expected a capsule from __dlpack__ of %R, found an instance of %R",
-                        (PyObject*)Py_TYPE(object), (PyObject*)Py_TYPE(capsule));
-    status = -1;
+  status = PyCapsule_CheckExact(capsule) ? dlbridge_py_by_capsule_(capsule, options, out)
+                                         : dlbridge_py_reject_result_(object, capsule);
+  if (status < 0) {
+    dlbridge_py_drop_rejected_(capsule);
   } else {
-    status = dlbridge_py_by_capsule_(capsule, options, out);
+    dlbridge_py_drop_capsule_(capsule);
   }
-  dlbridge_py_drop_capsule_(capsule);
   return status;
 }
 

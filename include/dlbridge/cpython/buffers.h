@@ -154,9 +154,9 @@ static inline int dlbridge_py_has_buffer_instead_(DLBridgePy* py, PyObject* obje
 }
 
 /* Called after an object had no __dlpack__: makes a tensor of its buffer, or keeps the exception. */
-static inline int dlbridge_py_by_buffer_(DLBridgePy* py, PyObject* object,
-                                         const DLBridgePyImportOptions* options,
-                                         DLManagedTensorVersioned** out) {
+DLBRIDGE_PY_APART_ int dlbridge_py_by_buffer_(DLBridgePy* py, PyObject* object,
+                                              const DLBridgePyImportOptions* options,
+                                              DLManagedTensorVersioned** out) {
   Py_buffer view;
   if (!dlbridge_py_has_buffer_instead_(py, object)) {
     return -1;

@@ -33,8 +33,13 @@ static inline PyObject* dlbridge_py_shared_list_(const char* key) {
     return NULL;
   }
   found = PyDict_GetItemString(places, key);
-  if (found != NULL) {
+  if (found != NULL && PyList_CheckExact(found)) {
     return found;
+  }
+  if (found != NULL) {
+    PyErr_Format(PyExc_RuntimeError, "expected a list as '%s' of this interpreter, found %R", key,
+                 (PyObject*)Py_TYPE(found));
+    return NULL;
   }
   fresh = PyList_New(0);
   found = fresh != NULL ? PyObject_CallMethod(places, "setdefault", "sO", key, fresh) : NULL;

@@ -50,14 +50,24 @@ static inline void dlbridge_py_keep_answer_(DLBridgePy* py, const DLBridgePyAnsw
   Py_XDECREF((PyObject*)oldest);
 }
 
+/* How often producers were registered. */
+static inline Py_ssize_t dlbridge_py_registrations_(DLBridgePy* py) {
+  PyObject* registered = dlbridge_py_more_(py->life)->registered;
+#if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)
+  return PyList_Size(registered);
+#else
+  return PyList_GET_SIZE(registered);
+#endif
+}
+
 /* Asks the newest registration about a type: 1, 0, or -1 with an exception. */
-static inline int dlbridge_py_ask_immutable_(DLBridgePy* py, PyTypeObject* type) {
+DLBRIDGE_PY_APART_ int dlbridge_py_ask_immutable_(DLBridgePy* py, PyTypeObject* type) {
   PyObject* registered = dlbridge_py_more_(py->life)->registered;
   PyObject* function;
   DLBridgePyAnswer_ answer;
   answer.type = type;
   answer.version_tag = dlbridge_py_tag_(type); /* before the call, which may change the type */
-  answer.registrations = PyList_Size(registered);
+  answer.registrations = dlbridge_py_registrations_(py);
   answer.immutable = answer.version_tag != 0 ? dlbridge_py_answered_(py, &answer) : -1;
   if (answer.immutable >= 0) {
     return answer.immutable;
@@ -76,7 +86,7 @@ static inline int dlbridge_py_ask_immutable_(DLBridgePy* py, PyTypeObject* type)
 /* Returns 1 if the program has registered the arrays of a type as immutable, 0 if not, and -1 with an
  * exception. A program that has registered nothing pays for one comparison. */
 static inline int dlbridge_py_is_immutable_(DLBridgePy* py, PyTypeObject* type) {
-  return py->life == NULL || PyList_Size(dlbridge_py_more_(py->life)->registered) == 0
+  return py->life == NULL || dlbridge_py_registrations_(py) == 0
              ? 0
              : dlbridge_py_ask_immutable_(py, type);
 }

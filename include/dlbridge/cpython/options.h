@@ -118,13 +118,8 @@ static inline const char* dlbridge_py_flag_name_(uint32_t bits) {
 
 /* Rejects a byte past this version's struct. Not inlined: of an object whose size a compiler sees, it
  * would warn about these bytes. */
-#if defined(__GNUC__)
-__attribute__((noinline, unused)) static
-#else
-static inline
-#endif
-    int
-    dlbridge_py_check_tail_(const unsigned char* bytes, uint32_t from, uint32_t to) {
+DLBRIDGE_PY_APART_ int dlbridge_py_check_tail_(const unsigned char* bytes, uint32_t from,
+                                               uint32_t to) {
   for (; from < to; ++from) {
     if (bytes[from] != 0) {
       return dlbridge_py_reject_(PyExc_ValueError, DLBRIDGE_ERROR_TOO_NEW, DLBRIDGE_RULE_NONE,

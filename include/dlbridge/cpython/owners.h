@@ -36,11 +36,7 @@ static inline void dlbridge_py_leave_(DLBridgePyKept* kept) {
   } while (!dlbridge_py_replace_(&life->left, kept->next, kept));
 }
 
-/* Releases the objects that were left; needs the GIL of their interpreter. */
-static inline void dlbridge_py_drain_(DLBridgePyLife* life) {
-  if (dlbridge_py_look_at_(&life->left) == NULL) {
-    return;
-  }
+DLBRIDGE_PY_APART_ void dlbridge_py_drain_left_(DLBridgePyLife* life) {
   dlbridge_py_add_(&life->users, 1);
   while (dlbridge_py_look_at_(&life->left) != NULL) {
     DLBridgePyKept* kept = (DLBridgePyKept*)dlbridge_py_swap_(&life->left, NULL);
@@ -52,6 +48,13 @@ static inline void dlbridge_py_drain_(DLBridgePyLife* life) {
     }
   }
   dlbridge_py_life_drop_(life);
+}
+
+/* Releases the objects that were left; needs the GIL of their interpreter. */
+static inline void dlbridge_py_drain_(DLBridgePyLife* life) {
+  if (dlbridge_py_look_at_(&life->left) != NULL) {
+    dlbridge_py_drain_left_(life);
+  }
 }
 
 /* So many releases may call each other. A chain of tensors that keep each other would otherwise need

@@ -272,26 +272,30 @@ static inline int dlbridge_py_type_(DLBridgePy* py, PyTypeObject* type, DLBridge
 }
 static inline void dlbridge_py_type_done_(DLBridgePyType* entry) { dlbridge_py_forget_(entry); }
 #else
+/* Inspects a type that is new or has changed, and keeps its entry. */
+DLBRIDGE_PY_APART_ int dlbridge_py_meet_type_(DLBridgePy* py, PyTypeObject* type, DLBridgePyType* out) {
+  DLBridgePyType old;
+  DLBridgePyType* place;
+  if (dlbridge_py_look_(py, type, out) < 0) {
+    return -1;
+  }
+  place = dlbridge_py_place_(py, type);
+  old = *place;
+  *place = *out;
+  Py_XINCREF(out->capsule);
+  dlbridge_py_forget_(&old);
+  return 0;
+}
+
 /* The caller uses its copy of the entry while it calls other code, which may replace the entry. The copy
  * holds the capsule, so that `table` stays valid. */
 static inline int dlbridge_py_type_(DLBridgePy* py, PyTypeObject* type, DLBridgePyType* out) {
   const DLBridgePyType* known = dlbridge_py_known_(py, type);
   if (known == NULL) {
-    DLBridgePyType fresh;
-    DLBridgePyType* place;
-    if (dlbridge_py_look_(py, type, &fresh) < 0) {
-      return -1;
-    }
-    place = dlbridge_py_place_(py, type);
-    *out = fresh;
-    fresh = *place;
-    *place = *out;
-    Py_XINCREF(out->capsule);
-    dlbridge_py_forget_(&fresh);
-  } else {
-    *out = *known;
-    Py_XINCREF(out->capsule);
+    return dlbridge_py_meet_type_(py, type, out);
   }
+  *out = *known;
+  Py_XINCREF(out->capsule);
   return 0;
 }
 static inline void dlbridge_py_type_done_(DLBridgePyType* entry) { Py_XDECREF(entry->capsule); }

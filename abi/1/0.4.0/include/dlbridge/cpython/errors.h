@@ -177,6 +177,14 @@ static inline PyObject* dlbridge_py_pending_(void) {
 #endif
 }
 
+/* Releases a tensor while an exception is set. */
+DLBRIDGE_PY_APART_ void dlbridge_py_release_aside_(DLManagedTensorVersioned* tensor) {
+  DLBridgePyPending_ pending = dlbridge_py_set_aside_();
+  dlbridge_release_versioned(tensor);
+  PyErr_Clear();
+  dlbridge_py_put_back_(pending);
+}
+
 /** Releases `tensor` (NULL is accepted). Keeps the current exception, and discards an exception that the
  * deleter sets. \since 0.3.0 */
 static inline void dlbridge_py_release(DLManagedTensorVersioned* tensor) {
@@ -184,10 +192,7 @@ static inline void dlbridge_py_release(DLManagedTensorVersioned* tensor) {
     return;
   }
   if (PyErr_Occurred()) {
-    DLBridgePyPending_ pending = dlbridge_py_set_aside_();
-    dlbridge_release_versioned(tensor);
-    PyErr_Clear();
-    dlbridge_py_put_back_(pending);
+    dlbridge_py_release_aside_(tensor);
   } else {
     dlbridge_release_versioned(tensor);
     if (PyErr_Occurred()) {

@@ -12,34 +12,52 @@
 extern "C" {
 #endif
 
+/* Replaces the exception of a failed export by one with the remedy, if the guard knows one. Returns
+ * -1. */
+DLBRIDGE_PY_APART_ int dlbridge_py_explain_export_(PyObject* object, int guard) {
+  if (guard == DLBRIDGE_PY_GUARD_TORCH) {
+    dlbridge_py_explain_torch_(object);
+  } else if (guard == DLBRIDGE_PY_GUARD_NONE) {
+    dlbridge_py_explain_numpy_(object);
+  } else if (guard == DLBRIDGE_PY_GUARD_PADDLE) {
+    dlbridge_py_explain_paddle_(object);
+  }
+  return -1;
+}
+
+/* By the table of a type with a table or a guard. Returns 0 if __dlpack__ must be called. */
+DLBRIDGE_PY_APART_ int dlbridge_py_by_known_(DLBridgePy* py, const DLBridgePyType* type,
+                                             PyObject* object, const DLBridgePyImportOptions* options,
+                                             DLManagedTensorVersioned** out) {
+  if (type->guard > DLBRIDGE_PY_GUARD_TORCH && dlbridge_py_guard_first_(object, type->guard) < 0) {
+    return -1;
+  }
+  if (type->table != NULL && (options->device == NULL || type->guard == DLBRIDGE_PY_GUARD_KEEPS)) {
+    return dlbridge_py_by_table_(py, type, object, options, out);
+  }
+  return dlbridge_py_guard_dtype_(py, object, type->guard, NULL) < 0 ? -1 : 0;
+}
+
 /* By the table or __dlpack__ of a type that was looked up. */
 static inline int dlbridge_py_by_type_(DLBridgePy* py, const DLBridgePyType* type, PyObject* object,
                                        const DLBridgePyImportOptions* options,
                                        DLManagedTensorVersioned** out) {
-  int status;
-  DLBridgePyImportOptions asked = *options;
-  if (type->guard == DLBRIDGE_PY_GUARD_TORCH) {
-    asked.options |= (uint32_t)DLBRIDGE_PY_SAY_STREAM_;
+  const DLBridgePyImportOptions* asked = options;
+  DLBridgePyImportOptions for_torch;
+  int status = 0;
+  if (type->table != NULL || type->guard != DLBRIDGE_PY_GUARD_NONE) {
+    status = dlbridge_py_by_known_(py, type, object, options, out);
   }
-  if (type->guard > DLBRIDGE_PY_GUARD_TORCH && dlbridge_py_guard_first_(object, type->guard) < 0) {
-    status = -1;
-  } else if (type->table != NULL &&
-             (options->device == NULL || type->guard == DLBRIDGE_PY_GUARD_KEEPS)) {
-    status = dlbridge_py_by_table_(py, type, object, options, out);
-  } else {
-    status = dlbridge_py_guard_dtype_(py, object, type->guard, NULL) < 0 ? -1 : 0;
+  if (status == 0 && type->guard == DLBRIDGE_PY_GUARD_TORCH) {
+    for_torch = *options;
+    for_torch.options |= (uint32_t)DLBRIDGE_PY_SAY_STREAM_;
+    asked = &for_torch;
   }
   if (status == 0) {
-    status = dlbridge_py_by_method_(py, object, &asked, out);
+    status = dlbridge_py_by_method_(py, object, asked, out);
   }
-  if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_TORCH) {
-    dlbridge_py_explain_torch_(object);
-  } else if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_NONE) {
-    dlbridge_py_explain_numpy_(object);
-  } else if (status < 0 && type->guard == DLBRIDGE_PY_GUARD_PADDLE) {
-    dlbridge_py_explain_paddle_(object);
-  }
-  return status < 0 ? -1 : dlbridge_py_protect_(py, Py_TYPE(object), options, out);
+  return status < 0 ? dlbridge_py_explain_export_(object, type->guard)
+                    : dlbridge_py_protect_(py, Py_TYPE(object), options, out);
 }
 
 static inline int dlbridge_py_by_any_(DLBridgePy* py, PyObject* object,

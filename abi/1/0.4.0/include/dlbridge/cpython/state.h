@@ -63,6 +63,13 @@ typedef struct DLBridgePyLife {
   int is_main;      /**< Main interpreter: PyGILState_Ensure takes its GIL. */
 } DLBridgePyLife;
 
+/* A function that is not inlined: an import that succeeds does without it, or calls it at most once. */
+#if defined(__GNUC__)
+#define DLBRIDGE_PY_APART_ __attribute__((noinline, unused)) static
+#else
+#define DLBRIDGE_PY_APART_ static inline
+#endif
+
 /** State of one interpreter; all members are private to this header. Initialise and use a state with the
  * same version of this header. \since 0.3.0 */
 typedef struct DLBridgePy {
