@@ -909,8 +909,9 @@ def budget(session):
 FIGURES = re.compile(r"\d\.\d+ ?x\b|\d\.\d\d (\([\d. to]+\) )?of \d|instructions")
 
 
-def bench_bindings(session):
-    """The benchmarks of the bindings beside their peers, one after the other, as texts."""
+def bench_bindings(session, peers):
+    """The benchmarks of the bindings beside their peers, one after the other, as texts. Python's
+    peers are in the environment `peers`."""
     shutil.rmtree(BUILD / "bench-texts", ignore_errors=True)
     (BUILD / "bench-texts").mkdir()
     prefix = BUILD / "bench-prefix"
@@ -920,6 +921,7 @@ def bench_bindings(session):
     )
     for name in ("rust", "go", "python"):
         command = (sys.executable, "-m", "nox", "-f", f"bindings/{name}/noxfile.py", "-s", "bench")
+        command += ("--", str(peers)) if name == "python" else ()
         environment = {**os.environ, "DLBRIDGE_PREFIX": str(prefix)}
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         # nox logs to stderr; its lines start with "nox > ".
@@ -936,13 +938,17 @@ def bench(session):
     """Benchmarks beside malloc and other libraries; writes docs/performance.md. `--core`: only the
     core; other options go to the program."""
     need_device_headers(session)
-    stages.environment(session, "venv", "tests/interop/requirements.txt")
+    peers = stages.environment(session, "peers-venv", "bench/requirements-peers.txt")
     plots = stages.environment(session, "bench-venv", "bench/requirements.txt")
-    options = ("-DDLBRIDGE_BUILD_TESTS=ON", "-DDLBRIDGE_BUILD_BENCH=ON")
+    options = (
+        "-DDLBRIDGE_BUILD_TESTS=ON",
+        "-DDLBRIDGE_BUILD_BENCH=ON",
+        f"-DDLBRIDGE_PYTHON={peers}",
+    )
     targets = ("benchmarks",)
     binary = stages.build(session, "release", *options, folder="bench", targets=targets)
     if "--core" not in session.posargs:
-        bench_bindings(session)
+        bench_bindings(session, peers)
     report = (str(plots), "-B", "bench/report.py", str(binary), *session.posargs)
     session.run(*report, external=True)
     write = (str(plots), "-B", "bench/performance.py", str(binary / "results.json"))

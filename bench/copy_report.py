@@ -73,6 +73,12 @@ def start_peer(python, name, sizes=()):
     return runner
 
 
+def start_peers(python, sizes=()):
+    """Those of the peers that the Python has."""
+    found = [start_peer(python, name, sizes) for name in ("numpy", "torch")]
+    return [peer for peer in found if peer]
+
+
 def calibrate(runner, contestant, words, seconds):
     """The number of iterations that take about that time."""
     time = runner.ask(contestant, 1, words)
@@ -184,15 +190,13 @@ def report_small(bench, peers, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", required=True, help="copy_bench")
-    parser.add_argument("--numpy-python", help="a Python that has NumPy")
-    parser.add_argument("--torch-python", help="a Python that has PyTorch")
+    parser.add_argument("--python", help="a Python that has NumPy, PyTorch or both")
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--seconds", type=float, default=0.01, help="of memcpy in each round")
     parser.add_argument("--only", default="", help="a regular expression of titles")
     options = parser.parse_args()
     bench = start_bench(options.binary)
-    peers = [start_peer(options.numpy_python, "numpy"), start_peer(options.torch_python, "torch")]
-    peers = [peer for peer in peers if peer]
+    peers = start_peers(options.python)
     print(f"Median of {options.rounds} rounds [middle half]; target in brackets, ! where missed\n")
     for report in (report_into, report_whole, report_small):
         report(bench, peers, options)

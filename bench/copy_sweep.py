@@ -18,7 +18,7 @@ import sys
 from typing import NamedTuple
 
 from copy_cases import Case
-from copy_report import calibrate, quartiles, start_bench, start_peer
+from copy_report import calibrate, quartiles, start_bench, start_peers
 
 UNSURE = "inconclusive"
 ITEMS = (1, 2, 4, 8, 16)
@@ -152,11 +152,7 @@ def run(cases, options):
     """The findings for all cases, with new processes."""
     sizes = memory_of(options.largest)
     bench = start_bench(options.binary, sizes)
-    peers = [
-        start_peer(options.numpy_python, "numpy", sizes),
-        start_peer(options.torch_python, "torch", sizes),
-    ]
-    peers = [peer for peer in peers if peer]
+    peers = start_peers(options.python, sizes)
     if not peers:
         sys.exit("neither NumPy nor PyTorch was found")
     found = []
@@ -194,8 +190,7 @@ def table(cases, found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", required=True, help="copy_bench")
-    parser.add_argument("--numpy-python", help="a Python that has NumPy")
-    parser.add_argument("--torch-python", help="a Python that has PyTorch")
+    parser.add_argument("--python", help="a Python that has NumPy, PyTorch or both")
     parser.add_argument("--layouts", type=int, default=600)
     parser.add_argument("--largest", type=int, default=64, help="MiB of a result: 64, 256 or 1024")
     parser.add_argument("--seed", type=int, default=1)

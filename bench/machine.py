@@ -14,7 +14,7 @@ import time
 # reference beside itself, a time neither meets nor misses its target.
 MOST_OTHER_WORK = 0.1
 MOST_SPREAD = 0.10
-PEERS = ("apache-tvm-ffi", "torch", "numpy", "jax", "nanobind")
+PEERS = ("apache-tvm-ffi", "torch", "numpy")
 
 
 def _busy():
@@ -69,11 +69,8 @@ def _peer_versions(python):
     return dict(line.split() for line in done.stdout.splitlines())
 
 
-def describe(*pythons):
+def describe(python):
     root = pathlib.Path(__file__).resolve().parent.parent
-    peers = {}
-    for python in pythons:
-        peers.update(_peer_versions(python))
     return {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": _output("git", "-C", str(root), "rev-parse", "--short", "HEAD"),
@@ -82,7 +79,7 @@ def describe(*pythons):
         "compiler": _output("gcc", "--version"),
         "python": platform.python_version(),
         "matplotlib": importlib.metadata.version("matplotlib") if _has("matplotlib") else "",
-        "peers": peers,
+        "peers": _peer_versions(python),
     }
 
 

@@ -6,13 +6,12 @@ Times are CPU time: medians of short batches that are interleaved at random, so 
 the machine affects all contestants, with the distance of their quartiles. A batch of the core is
 divided by malloc + free immediately before and after it. On a machine under load a time is reported
 as inconclusive instead of as a target that is met or missed. Instructions do not depend on the
-load. Unknown options go to core_bench. DLBRIDGE_TORCH_PYTHON is a Python with PyTorch, whose copies
-are measured too.
+load. Unknown options go to core_bench. --python is a Python with the peers, NumPy and PyTorch,
+whose copies are measured too.
 """
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import statistics
@@ -144,9 +143,9 @@ def other(title, *command):
 
 
 def others(programs, arguments):
-    pythons = ["--numpy-python", arguments.python, "--torch-python", arguments.torch_python]
-    copies = other("copies", HERE / "copy_report.py", "--binary", programs / "copy_bench", *pythons)
-    sweep = other("sweep", HERE / "copy_sweep.py", "--binary", programs / "copy_bench", *pythons)
+    options = ("--binary", programs / "copy_bench", "--python", arguments.python)
+    copies = other("copies", HERE / "copy_report.py", *options)
+    sweep = other("sweep", HERE / "copy_sweep.py", *options)
     devices = other("devices", HERE / "device_report.py", "--folder", programs)
     return {"copies": copies, "sweep": sweep, "devices": devices}
 
@@ -162,12 +161,11 @@ def main():
     parser.add_argument("--repetitions", type=int, default=31)
     parser.add_argument("--min-time", type=float, default=0.01, help="seconds per repetition")
     parser.add_argument("--core", action="store_true", help="only the core, no copies and devices")
-    parser.add_argument("--python", default=str(HERE.parent / "build/venv/bin/python"))
-    parser.add_argument("--torch-python", default=os.environ.get("DLBRIDGE_TORCH_PYTHON", ""))
+    parser.add_argument("--python", default=str(HERE.parent / "build/peers-venv/bin/python"))
     parser.add_argument("--bindings", type=pathlib.Path, default=HERE.parent / "build/bench-texts")
     arguments, rest = parser.parse_known_args()
     programs = arguments.build / "bench"
-    found = {"machine": machine.describe(arguments.python, arguments.torch_python)}
+    found = {"machine": machine.describe(arguments.python)}
     other_work = machine.OtherWork()
     rows, unit_spread = core_times(programs / "core_bench", arguments, rest)
     found["growth"] = growth(programs)

@@ -413,10 +413,10 @@ def quick(session):
 def bench(session):
     """The cost of an exchange beside other libraries, by CPU time and by callgrind's instructions.
 
-    `-- PYTHON OPTION...` names a CPython 3.11 with frameworks (build/venv is the default) and
-    options of exchange.py.
+    `-- PYTHON OPTION...` names a CPython 3.11 with frameworks (build/peers-venv is the default)
+    and options of exchange.py.
     """
-    python, *options = session.posargs or [str(ROOT / "build/venv/bin/python")]
+    python, *options = session.posargs or [str(ROOT / "build/peers-venv/bin/python")]
     package = SCRATCH / "bench"
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade")
     wheel = next(WHEELS.glob(f"*-{TAGS['3.11']}-*.whl"))
