@@ -7,6 +7,7 @@ import types
 
 import dlbridge
 import numpy as np
+import producers
 import pytest
 from dlbridge import _consumers, _core, _doctor, _producers
 
@@ -289,3 +290,27 @@ def test_threads_may_register():
         thread.join()
     assert sorted(taken) == list(range(50))
     assert len(rejected) == 150
+
+
+FOREIGN = """
+import ctypes
+import sys
+
+api = ctypes.pythonapi
+api.PyInterpreterState_Get.restype = ctypes.c_void_p
+api.PyInterpreterState_GetDict.restype = ctypes.c_void_p
+api.PyInterpreterState_GetDict.argtypes = [ctypes.c_void_p]
+place = ctypes.c_void_p(api.PyInterpreterState_GetDict(api.PyInterpreterState_Get()))
+ctypes.cast(place, ctypes.py_object).value[sys.argv[1]] = 3
+try:
+    import dlbridge
+    dlbridge.from_dlpack(b"abc")
+except RuntimeError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("key", ["dlbridge.consumers", "dlbridge.producers"])
+def test_an_entry_of_something_else_in_the_place_of_a_list(key):
+    expected = f"expected a list as '{key}' of this interpreter, found <class 'int'>\n"
+    assert producers.run(FOREIGN, key) == expected
