@@ -163,6 +163,7 @@ struct ReleasedByThread {
 
 TEST(EndOfThread, ReleasesInAThreadLocalDestructor) {
   DLManagedTensorVersioned* tensor = Allocated();
+  g_released = 0;
   for (int i = 0; i < 50; ++i) {
     std::thread([tensor] {
       thread_local ReleasedByThread mine;
