@@ -131,8 +131,8 @@ def _changes_of_headers(tree):
     """What changed in the C headers, if dlbridge.hpp does not compile with them."""
     today = api.read(tree.include, None)
     for one in tree.recorded():
-        for found in compare.differences({"headers": one.api["headers"]}, today):
-            yield f"{one.version}: {found.item}: {found.text}"
+        found = compare.differences({"headers": one.api["headers"]}, today)
+        yield from tree.reviewed.complaints(one.version, found)
 
 
 def check_draft(tree, builds):
