@@ -909,9 +909,8 @@ def budget(session):
 FIGURES = re.compile(r"\d\.\d+ ?x\b|\d\.\d\d (\([\d. to]+\) )?of \d|instructions")
 
 
-def bench_bindings(session, peers):
-    """The benchmarks of the bindings beside their peers, one after the other, as texts. Python's
-    peers are in the environment `peers`."""
+def bench_bindings(session):
+    """The benchmarks of the bindings beside their peers, one after the other, as texts."""
     shutil.rmtree(BUILD / "bench-texts", ignore_errors=True)
     (BUILD / "bench-texts").mkdir()
     prefix = BUILD / "bench-prefix"
@@ -921,7 +920,6 @@ def bench_bindings(session, peers):
     )
     for name in ("rust", "go", "python"):
         command = (sys.executable, "-m", "nox", "-f", f"bindings/{name}/noxfile.py", "-s", "bench")
-        command += ("--", str(peers)) if name == "python" else ()
         environment = {**os.environ, "DLBRIDGE_PREFIX": str(prefix)}
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         # nox logs to stderr; its lines start with "nox > ".
@@ -948,7 +946,7 @@ def bench(session):
     targets = ("benchmarks",)
     binary = stages.build(session, "release", *options, folder="bench", targets=targets)
     if "--core" not in session.posargs:
-        bench_bindings(session, peers)
+        bench_bindings(session)
     report = (str(plots), "-B", "bench/report.py", str(binary), *session.posargs)
     session.run(*report, external=True)
     write = (str(plots), "-B", "bench/performance.py", str(binary / "results.json"))
